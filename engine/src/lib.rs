@@ -1,1 +1,3 @@
-//! engine
+//! The inference engine: checkpoints, tokenizers, models, and the verbs of the binary `plumb`.
+
+pub mod checkpoint;

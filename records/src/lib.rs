@@ -1,1 +1,24 @@
-//! records
+//! What was measured, and what may be said of it.
+//!
+//! A run of a gate becomes one [`Record`], kept for ever in a [`store::Store`]. The tracks of `open-gaps.toml` and the records
+//! together give the open-gaps page: [`gap`] reads the tracks and derives each word; no person writes one.
+//!
+//! Nothing here runs anything or decides a verdict: this crate has no notion of a process.
+
+pub mod canonical;
+pub mod digest;
+pub mod machine;
+pub mod metric;
+pub mod record;
+mod source_digest;
+pub mod store;
+
+pub use digest::{sha256_file, sha256_hex};
+pub use jiff::Timestamp;
+pub use machine::Machine;
+pub use metric::{Measurement, Metric, Statistic};
+pub use record::{
+    CheckpointRef, Evidence, OracleRef, OracleSource, Record, Subject, Verdict, VerdictWord,
+};
+pub use source_digest::{SourceDigestError, source_digest, source_files};
+pub use store::{Draft, Store, StoreError};

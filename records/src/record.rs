@@ -1,0 +1,260 @@
+//! The record: everything one run of a gate found out, in the form in which it is kept.
+//!
+//! Absences are part of the design: "not measured" is `None` and never 0, and a record has no field that a reader would have
+//! to compute again from prose.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::machine::Machine;
+use crate::metric::{Measurement, MeasurementError};
+
+/// The version of the fields below. A change of meaning is a new number; old files stay as they are.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One run of one gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Always [`SCHEMA_VERSION`] on write; checked before any other field on read.
+    pub schema_version: u32,
+    /// `DATE-GATE-HASH`, the stem of the file's name; given by [`crate::store::Draft::commit`].
+    pub id: String,
+    /// The gate's name, the stem of its spec.
+    pub gate: String,
+    /// The kinds that judged, such as `token-exact`.
+    pub kinds: Vec<String>,
+    /// SHA-256 of the spec as it was read.
+    pub spec_sha256: String,
+    /// When the record was opened, in UTC; nothing was measured before.
+    pub started_at: Timestamp,
+    /// From opening to the verdict, in milliseconds.
+    pub duration_ms: u64,
+    /// What was judged.
+    pub subject: Subject,
+    /// Whom it was judged by, if anyone.
+    pub oracle: Option<OracleRef>,
+    /// The checkpoint both sides read.
+    pub checkpoint: Option<CheckpointRef>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What came out.
+    pub verdict: Verdict,
+    /// Cases that were really compared; a skipped case does not count.
+    pub compared: u64,
+    /// The numbers, each with its statistic and sample count.
+    pub measurements: Vec<Measurement>,
+    /// The first divergence of each case that diverged; the gate kind gives the shape.
+    pub divergences: Vec<Value>,
+    /// Files kept beside the record; given by [`crate::store::Draft::commit`].
+    pub evidence: Vec<Evidence>,
+    /// The command that repeats the run.
+    pub reproduce: String,
+    /// The id of an earlier record that this one corrects.
+    pub supersedes: Option<String>,
+}
+
+/// The engine under test as it described itself, never as the command line wished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subject {
+    /// The program's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from, where it knows.
+    pub commit: Option<String>,
+    /// [`crate::source_digest`] as embedded when it was built.
+    pub source_sha256: String,
+    /// SHA-256 of the program file.
+    pub binary_sha256: String,
+    /// The numerics profile.
+    pub profile: String,
+    /// Threads that computed.
+    pub threads: u32,
+    /// Its whole answer to `info --json`.
+    pub info: Value,
+}
+
+/// The oracle that answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OracleRef {
+    /// The name of its registry entry.
+    pub name: String,
+    /// Whether a process answered now, or its answers of an earlier day did.
+    pub source: OracleSource,
+    /// When a golden was captured; `None` for a live oracle.
+    pub captured_at: Option<Timestamp>,
+    /// Its identity as read back from the process. `source_sha256` inside is compared with the pin.
+    pub identity: Value,
+}
+
+/// Where an oracle's answers came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OracleSource {
+    /// A process that ran beside the subject.
+    Live,
+    /// Files that the oracle wrote when they were captured.
+    Golden,
+}
+
+/// A checkpoint by name and content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointRef {
+    /// The name of its spec.
+    pub name: String,
+    /// SHA-256 of its file.
+    pub sha256: String,
+}
+
+/// The outcome, with every rule that fired and a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The word.
+    pub word: VerdictWord,
+    /// Ids of all validity rules that fired; not only the first.
+    pub rules: Vec<String>,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// What a gate can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum VerdictWord {
+    /// Compared and within the spec.
+    #[serde(rename = "PASS")]
+    Pass,
+    /// Compared and outside the spec.
+    #[serde(rename = "FAIL")]
+    Fail,
+    /// Ran, but coverage, spread or clock is too poor for a verdict.
+    #[serde(rename = "NOT ESTABLISHED")]
+    NotEstablished,
+    /// A validity rule fired: no number, not a bad number.
+    #[serde(rename = "VOID")]
+    Void,
+    /// Nothing was compared.
+    #[serde(rename = "SKIPPED")]
+    Skipped,
+}
+
+impl VerdictWord {
+    /// The word as it is written and printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::NotEstablished => "NOT ESTABLISHED",
+            Self::Void => "VOID",
+            Self::Skipped => "SKIPPED",
+        }
+    }
+}
+
+/// A file kept beside the record, addressed by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// What it is to the reader, such as `subject.jsonl`.
+    pub name: String,
+    /// Where it lies, relative to the store.
+    pub path: String,
+    /// SHA-256 of its bytes.
+    pub sha256: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// A record that contradicts itself, found before it is written and after it is read.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum RecordError {
+    /// An unusable gate name: it becomes part of a file name.
+    #[error("gate name {found:?}: expected lowercase letters, digits, '.' and '-' only")]
+    GateName {
+        /// The name as given.
+        found: String,
+    },
+    /// A verdict that rests on a comparison, without one.
+    #[error("verdict {} with 0 compared cases: nothing compared is SKIPPED", .word.as_str())]
+    NothingCompared {
+        /// The word as given.
+        word: VerdictWord,
+    },
+    /// A skip that claims comparisons.
+    #[error("verdict SKIPPED with {compared} compared cases: expected 0")]
+    SkippedButCompared {
+        /// The count as given.
+        compared: u64,
+    },
+    /// A void without a rule, or a pass with one.
+    #[error("verdict {} with rules {rules:?}: VOID names at least one rule, PASS names none", .word.as_str())]
+    Rules {
+        /// The word as given.
+        word: VerdictWord,
+        /// The rules as given.
+        rules: Vec<String>,
+    },
+    /// A digest that is not one.
+    #[error("{field} is {found:?}: expected 64 lowercase hexadecimal digits")]
+    Digest {
+        /// The field's name.
+        field: &'static str,
+        /// Its content.
+        found: String,
+    },
+    /// A number that is not one.
+    #[error(transparent)]
+    Measurement(#[from] MeasurementError),
+}
+
+impl Record {
+    /// Checks what the types cannot say.
+    pub fn validate(&self) -> Result<(), RecordError> {
+        if !is_gate_name(&self.gate) {
+            return Err(RecordError::GateName { found: self.gate.clone() });
+        }
+        let word = self.verdict.word;
+        match word {
+            VerdictWord::Pass | VerdictWord::Fail if self.compared == 0 => {
+                return Err(RecordError::NothingCompared { word });
+            }
+            VerdictWord::Skipped if self.compared > 0 => {
+                return Err(RecordError::SkippedButCompared { compared: self.compared });
+            }
+            _ => {}
+        }
+        let rules = &self.verdict.rules;
+        if (word == VerdictWord::Void && rules.is_empty())
+            || (word == VerdictWord::Pass && !rules.is_empty())
+        {
+            return Err(RecordError::Rules { word, rules: rules.clone() });
+        }
+        for (field, found) in [
+            ("spec_sha256", &self.spec_sha256),
+            ("subject.source_sha256", &self.subject.source_sha256),
+            ("subject.binary_sha256", &self.subject.binary_sha256),
+        ] {
+            if !is_sha256(found) {
+                return Err(RecordError::Digest { field, found: found.clone() });
+            }
+        }
+        self.measurements.iter().try_for_each(Measurement::validate)?;
+        Ok(())
+    }
+}
+
+/// Whether `name` can be a gate's name.
+pub fn is_gate_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
+}
+
+/// Whether `text` is a SHA-256 as we write it.
+pub(crate) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}

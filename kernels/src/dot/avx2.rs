@@ -1,0 +1,266 @@
+//! The AVX2+FMA+F16C vocabulary of the block formats, and the dense dot products.
+//!
+//! Functions here are safe to call from one another; entering from plain code needs `unsafe` and a detected tier, which
+//! happens in one place (`Dot::call`). Register names: `x` weights, `y` activation codes.
+
+use std::arch::x86_64::{
+    __m128, __m128i, __m256, __m256i, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16, _mm_cvtph_ps,
+    _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtss_f32, _mm_hadd_epi16, _mm_hadd_ps,
+    _mm_loadu_si128, _mm_madd_epi16, _mm_movehdup_ps, _mm_movehl_ps, _mm_set1_epi16,
+    _mm_srli_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_castps256_ps128,
+    _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16,
+    _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps,
+    _mm256_extracti128_si256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
+    _mm256_storeu_si256,
+};
+
+use super::dense::{bf16_tail, f16_tail, f32_tail};
+use crate::activation::ActivationRow;
+
+/// 32 bytes at byte `offset` of a block.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn load_32(block: &[u8], offset: usize) -> __m256i {
+    let bytes = &block[offset..offset + 32];
+    // SAFETY: `bytes` is 32 readable bytes; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// 16 bytes at byte `offset` of a block.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn load_16(block: &[u8], offset: usize) -> __m128i {
+    let bytes = &block[offset..offset + 16];
+    // SAFETY: `bytes` is 16 readable bytes; the load needs no alignment.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// 32 activation codes from code `offset`.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn load_codes(codes: &[i8], offset: usize) -> __m256i {
+    let codes = &codes[offset..offset + 32];
+    // SAFETY: `codes` is 32 readable bytes; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) }
+}
+
+/// The 16 sums of codes of one Q8_K block.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn load_group_sums(sums: &[i16; 16]) -> __m256i {
+    // SAFETY: 16 numbers of 16 bits are 32 readable bytes; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(sums.as_ptr().cast()) }
+}
+
+/// The half-precision number at byte `offset`, widened.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn half_at(block: &[u8], offset: usize) -> f32 {
+    let bits = u16::from_le_bytes([block[offset], block[offset + 1]]);
+    _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(bits))))
+}
+
+/// 32 four-bit codes from 16 bytes: all low halves, then all high halves.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn nibbles(block: &[u8], offset: usize) -> __m256i {
+    let low = load_16(block, offset);
+    let both = _mm256_set_m128i(_mm_srli_epi16::<4>(low), low);
+    _mm256_and_si256(both, _mm256_set1_epi8(15))
+}
+
+/// 0xFF in byte `i` where bit `i` of the word at byte `offset` is set.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn bit_mask(block: &[u8], offset: usize) -> __m256i {
+    let word = i32::from_le_bytes([
+        block[offset],
+        block[offset + 1],
+        block[offset + 2],
+        block[offset + 3],
+    ]);
+    // Byte i of the register receives byte i / 8 of the word, then keeps its bit i % 8.
+    let spread =
+        _mm256_set_epi64x(0x0303_0303_0303_0303, 0x0202_0202_0202_0202, 0x0101_0101_0101_0101, 0);
+    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let kept = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(word), spread), bit);
+    _mm256_cmpeq_epi8(kept, bit)
+}
+
+/// Per lane, four products of unsigned weights and signed codes, summed.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn quad_sums_unsigned(x: __m256i, y: __m256i) -> __m256 {
+    let pairs = _mm256_maddubs_epi16(x, y);
+    _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+}
+
+/// Per lane, four products of signed weights and signed codes, summed: the weight's sign moves to the code.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn quad_sums_signed(x: __m256i, y: __m256i) -> __m256 {
+    quad_sums_unsigned(_mm256_sign_epi8(x, x), _mm256_sign_epi8(y, x))
+}
+
+/// `sums` plus, per lane, four products of unsigned weights and codes times the scale of their group of 16 bits lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn add_scaled(sums: __m256i, scale: __m256i, x: __m256i, y: __m256i) -> __m256i {
+    _mm256_add_epi32(sums, _mm256_madd_epi16(scale, _mm256_maddubs_epi16(x, y)))
+}
+
+/// The scales of 16 groups of 16 values, as the 16-bit factors of each chunk of 32.
+#[derive(Clone, Copy)]
+pub(crate) struct Scales16([i16; 16]);
+
+impl Scales16 {
+    /// From 16 signed bytes.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    pub(crate) fn new(bytes: __m128i) -> Scales16 {
+        let mut scales = [0_i16; 16];
+        // SAFETY: the array is 32 writable bytes; the store needs no alignment.
+        unsafe { _mm256_storeu_si256(scales.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(bytes)) };
+        Scales16(scales)
+    }
+
+    /// The factors of chunk `index`: its first group below, its second above.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    pub(crate) fn chunk(&self, index: usize) -> __m256i {
+        let [below, above] = [self.0[2 * index], self.0[2 * index + 1]];
+        _mm256_set_m128i(_mm_set1_epi16(above), _mm_set1_epi16(below))
+    }
+}
+
+/// 16 scales from memory.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn load_scales(scales: &[i8; 16]) -> __m128i {
+    // SAFETY: 16 readable bytes; the load needs no alignment.
+    unsafe { _mm_loadu_si128(scales.as_ptr().cast()) }
+}
+
+/// Minimums of eight groups of 32 times the sums of their activation codes: lane `l` takes groups `2l` and `2l + 1`.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn ground_sums(minimums: &[u8; 8], sums: &[i16; 16]) -> __m128i {
+    let sums = load_group_sums(sums);
+    let low = _mm256_castsi256_si128(sums);
+    let groups = _mm_hadd_epi16(low, _mm256_extracti128_si256::<1>(sums));
+    let minimums = _mm_cvtepu8_epi16(_mm_cvtsi64_si128(i64::from_le_bytes(*minimums)));
+    _mm_madd_epi16(minimums, groups)
+}
+
+/// `acc + scale * sums`, fused.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn fma(acc: __m256, scale: f32, sums: __m256i) -> __m256 {
+    _mm256_fmadd_ps(_mm256_set1_ps(scale), _mm256_cvtepi32_ps(sums), acc)
+}
+
+/// No sums yet.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn zero() -> __m256i {
+    _mm256_setzero_si256()
+}
+
+/// The sum of eight lanes: halves first, then pairs two apart, then neighbours.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn sum(x: __m256) -> f32 {
+    sum_four(_mm_add_ps(_mm256_extractf128_ps::<1>(x), _mm256_castps256_ps128(x)))
+}
+
+/// The sum of four lanes: pairs two apart, then neighbours.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn sum_four(x: __m128) -> f32 {
+    let two = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+}
+
+/// Eight lanes by halves, then neighbours.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn sum_by_neighbours(x: __m256) -> f32 {
+    let four = _mm_add_ps(_mm256_extractf128_ps::<1>(x), _mm256_castps256_ps128(x));
+    let two = _mm_hadd_ps(four, four);
+    _mm_cvtss_f32(_mm_hadd_ps(two, two))
+}
+
+/// Accumulators two apart first, then the two sums.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn join(acc: [__m256; 4]) -> __m256 {
+    _mm256_add_ps(_mm256_add_ps(acc[0], acc[2]), _mm256_add_ps(acc[1], acc[3]))
+}
+
+/// Eight consecutive f32 values.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn eight_f32(bytes: &[u8; 128], part: usize) -> __m256 {
+    let bytes = &bytes[part * 32..part * 32 + 32];
+    // SAFETY: `bytes` is 32 readable bytes; the load needs no alignment.
+    unsafe { _mm256_loadu_ps(bytes.as_ptr().cast()) }
+}
+
+/// Eight consecutive binary16 values, widened.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn eight_f16(bytes: &[u8; 64], part: usize) -> __m256 {
+    _mm256_cvtph_ps(load_16(bytes, part * 16))
+}
+
+/// Eight consecutive bfloat16 values, widened.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn eight_bf16(bytes: &[u8; 64], part: usize) -> __m256 {
+    let wide = _mm256_cvtepu16_epi32(load_16(bytes, part * 16));
+    _mm256_castsi256_ps(_mm256_slli_epi32::<16>(wide))
+}
+
+/// Defines a dense dot product over all whole steps of 32 values; the tail continues in the scalar reference's order.
+macro_rules! dense {
+    ($name:ident, $element:ty, $step:literal, $load:ident, $sum:ident, $tail:ident, $doc:literal) => {
+        #[doc = $doc]
+        #[target_feature(enable = "avx2,fma,f16c")]
+        pub(crate) fn $name(row: &[u8], x: &[$element]) -> f32 {
+            let (steps, tail) = row.as_chunks::<$step>();
+            let (x_steps, x_tail) = bytemuck::cast_slice::<$element, u8>(x).as_chunks::<$step>();
+            let mut acc = [_mm256_setzero_ps(); 4];
+            for (a, b) in steps.iter().zip(x_steps) {
+                for (part, lane) in acc.iter_mut().enumerate() {
+                    *lane = _mm256_fmadd_ps($load(a, part), $load(b, part), *lane);
+                }
+            }
+            $tail($sum(join(acc)), tail, bytemuck::cast_slice(x_tail))
+        }
+    };
+}
+
+dense!(f32_values, f32, 128, eight_f32, sum_by_neighbours, f32_tail, "F32 rows.");
+dense!(f16_values, u16, 64, eight_f16, sum_by_neighbours, f16_tail, "F16 rows, as bit patterns.");
+dense!(bf16_values, u16, 64, eight_bf16, sum, bf16_tail, "BF16 rows, as bit patterns.");
+
+/// A row of F32 weights.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn f32_row(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    f32_values(row, x.values)
+}
+
+/// A row of F16 weights.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn f16_row(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    f16_values(row, x.halves)
+}
+
+/// A row of BF16 weights.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn bf16_row(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    bf16_values(row, x.halves)
+}

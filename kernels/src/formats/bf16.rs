@@ -1,0 +1,34 @@
+//! BF16: dense bfloat16, little-endian.
+
+use half::bf16;
+
+use super::FormatSpec;
+use crate::activation::Activation;
+use crate::dot;
+use crate::format::Format;
+
+pub(super) const SPEC: FormatSpec = FormatSpec {
+    format: Format::Bf16,
+    name: "BF16",
+    ggml_type: 30,
+    block_len: 1,
+    block_bytes: 2,
+    activation: Activation::Bf16,
+    dequantize,
+    quantize,
+    dot_scalar: |row, x| dot::bf16_scalar(row, x.halves),
+    #[cfg(target_arch = "x86_64")]
+    dot_avx2: dot::avx2::bf16_row,
+};
+
+fn dequantize(bytes: &[u8], out: &mut [f32]) {
+    for (value, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+        *value = bf16::from_le_bytes(*bytes).to_f32();
+    }
+}
+
+fn quantize(x: &[f32], bytes: &mut [u8]) {
+    for (value, bytes) in x.iter().zip(bytes.as_chunks_mut().0) {
+        *bytes = bf16::from_f32(*value).to_le_bytes();
+    }
+}

@@ -1,0 +1,65 @@
+//! The registry of weight formats. A format is one file here and one line in [`FORMATS`]; `tests/conformance.rs` runs
+//! the whole suite over every line.
+
+mod bf16;
+mod bits;
+mod f16;
+mod f32;
+mod k_scales;
+mod q2_k;
+mod q3_k;
+mod q4_0;
+mod q4_1;
+mod q4_k;
+mod q5_0;
+mod q5_1;
+mod q5_k;
+mod q6_k;
+mod q8_0;
+
+use crate::activation::Activation;
+use crate::dot::{ScalarDot, VectorDot};
+use crate::format::Format;
+
+/// Every format, in the order of the variants of [`Format`].
+pub const FORMATS: [&FormatSpec; 13] = [
+    &f32::SPEC,
+    &f16::SPEC,
+    &bf16::SPEC,
+    &q4_0::SPEC,
+    &q4_1::SPEC,
+    &q5_0::SPEC,
+    &q5_1::SPEC,
+    &q8_0::SPEC,
+    &q2_k::SPEC,
+    &q3_k::SPEC,
+    &q4_k::SPEC,
+    &q5_k::SPEC,
+    &q6_k::SPEC,
+];
+
+/// What a format's file says about it: sizes, and kernels over whole blocks whose lengths have been checked.
+#[derive(Debug)]
+pub struct FormatSpec {
+    /// Its name in code.
+    pub format: Format,
+    /// Its name in GGUF tools.
+    pub name: &'static str,
+    /// Its id in a GGUF tensor header.
+    pub ggml_type: u32,
+    /// Values in a block.
+    pub block_len: usize,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// How the other operand of a product is stored.
+    pub activation: Activation,
+    /// Blocks to f32 values.
+    pub(crate) dequantize: fn(&[u8], &mut [f32]),
+    /// f32 values to blocks.
+    pub(crate) quantize: fn(&[f32], &mut [u8]),
+    /// The reference dot product.
+    pub(crate) dot_scalar: ScalarDot,
+    /// The dot product with AVX2, FMA and F16C; the same bits.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) dot_avx2: VectorDot,
+}

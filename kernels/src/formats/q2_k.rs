@@ -1,0 +1,123 @@
+//! Q2_K: 256 weights `unit * scale * code - minimum_unit * minimum` in 16 groups of 16, code of 2 bits.
+//!
+//! Bytes: 16 of (minimum << 4 | scale), 64 of codes, unit and minimum unit (f16). Within each half of 128, byte `l` of 32
+//! holds the codes of values `l`, `l + 32`, `l + 64` and `l + 96`, lowest bits first.
+
+use super::FormatSpec;
+use super::bits::{half_at, put_half};
+use super::k_scales::Grounded;
+use crate::activation::{Activation, ActivationRow};
+#[cfg(target_arch = "x86_64")]
+use crate::dot::avx2;
+use crate::dot::lanes;
+use crate::format::Format;
+
+pub(super) const SPEC: FormatSpec = FormatSpec {
+    format: Format::Q2K,
+    name: "Q2_K",
+    ggml_type: 10,
+    block_len: 256,
+    block_bytes: BYTES,
+    activation: Activation::Q8K,
+    dequantize,
+    quantize,
+    dot_scalar,
+    #[cfg(target_arch = "x86_64")]
+    dot_avx2,
+};
+
+const BYTES: usize = 84;
+type Block = [u8; BYTES];
+
+/// The blocks of a row beside the activation's codes, sums of codes and scales.
+fn pairs<'a>(
+    row: &'a [u8],
+    x: ActivationRow<'a>,
+) -> impl Iterator<Item = (&'a Block, &'a [i8; 256], &'a [i16; 16], f32)> {
+    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
+    blocks
+        .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
+        .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
+}
+
+const QS: usize = 16;
+const UNIT: usize = 80;
+const MINIMUM_UNIT: usize = 82;
+
+fn codes_of(block: &Block) -> [i8; 256] {
+    std::array::from_fn(|i| (block[QS + i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3) as i8)
+}
+
+fn dequantize(bytes: &[u8], out: &mut [f32]) {
+    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<256>().0) {
+        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
+        let codes = codes_of(block);
+        for (i, value) in out.iter_mut().enumerate() {
+            let factors = block[i / 16];
+            let (scale, minimum) = (f32::from(factors & 15), f32::from(factors >> 4));
+            *value = unit * scale * f32::from(codes[i]) - minimum_unit * minimum;
+        }
+    }
+}
+
+fn quantize(x: &[f32], bytes: &mut [u8]) {
+    for (x, block) in x.as_chunks().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
+        let groups = Grounded::<16>::choose(x, 3.0, 15.0);
+        block.fill(0);
+        for g in 0..16 {
+            block[g] = groups.minimums[g] << 4 | groups.scales[g];
+        }
+        put_half(block, UNIT, groups.unit);
+        put_half(block, MINIMUM_UNIT, groups.minimum_unit);
+        for i in 0..256 {
+            block[QS + i / 128 * 32 + i % 32] |= groups.code(x, i, 3.0) << (i % 128 / 32 * 2);
+        }
+    }
+}
+
+fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0; 8];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let minimums = std::array::from_fn(|g| i32::from(block[g] >> 4));
+        lanes::fma(
+            &mut acc,
+            -scale * half_at(block, MINIMUM_UNIT),
+            lanes::pair_sums(minimums, sums),
+        );
+        let factor = |chunk: usize, lane: usize| i32::from(block[2 * chunk + lane / 4] & 15);
+        let products = lanes::scaled_sums(&codes_of(block), y, factor);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+    }
+    lanes::sum(acc)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::{
+        _mm_and_si128, _mm_set1_epi8, _mm_srli_epi16, _mm256_and_si256, _mm256_cvtepi8_epi16,
+        _mm256_madd_epi16, _mm256_set1_epi8, _mm256_setzero_ps, _mm256_srli_epi16,
+    };
+    let mut acc = _mm256_setzero_ps();
+    for (block, y, sums, scale) in pairs(row, x) {
+        let factors = avx2::load_16(block, 0);
+        let low = _mm_set1_epi8(15);
+        let minimums = _mm256_cvtepi8_epi16(_mm_and_si128(_mm_srli_epi16::<4>(factors), low));
+        let grounds = _mm256_madd_epi16(minimums, avx2::load_group_sums(sums));
+        acc = avx2::fma(acc, -scale * avx2::half_at(block, MINIMUM_UNIT), grounds);
+
+        let scales = avx2::Scales16::new(_mm_and_si128(factors, low));
+        let mut products = avx2::zero();
+        for half in 0..2 {
+            let mut bits = avx2::load_32(block, QS + 32 * half);
+            for chunk in 4 * half..4 * half + 4 {
+                let codes = _mm256_and_si256(bits, _mm256_set1_epi8(3));
+                let y = avx2::load_codes(y, 32 * chunk);
+                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
+                bits = _mm256_srli_epi16::<2>(bits);
+            }
+        }
+        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+    }
+    avx2::sum(acc)
+}

@@ -1,0 +1,83 @@
+//! Q4_1: 32 weights `scale * code + minimum`, code of 4 bits. Bytes: scale, minimum (f16), 16 of codes.
+
+use super::FormatSpec;
+use super::bits::{half_at, nibbles, put_half, put_nibbles, range, reciprocal};
+use crate::activation::{Activation, ActivationRow};
+#[cfg(target_arch = "x86_64")]
+use crate::dot::avx2;
+use crate::dot::lanes;
+use crate::format::Format;
+
+pub(super) const SPEC: FormatSpec = FormatSpec {
+    format: Format::Q4_1,
+    name: "Q4_1",
+    ggml_type: 3,
+    block_len: 32,
+    block_bytes: BYTES,
+    activation: Activation::Q8_1,
+    dequantize,
+    quantize,
+    dot_scalar,
+    #[cfg(target_arch = "x86_64")]
+    dot_avx2,
+};
+
+const BYTES: usize = 20;
+
+fn codes_of(block: &[u8; BYTES]) -> [i8; 32] {
+    nibbles(&block[4..])
+}
+
+fn dequantize(bytes: &[u8], out: &mut [f32]) {
+    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<32>().0) {
+        let (scale, minimum) = (half_at(block, 0), half_at(block, 2));
+        *out = codes_of(block).map(|code| f32::from(code) * scale + minimum);
+    }
+}
+
+fn quantize(x: &[f32], bytes: &mut [u8]) {
+    for (x, block) in x.as_chunks::<32>().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
+        let (low, high) = range(x);
+        let scale = (high - low) / 15.0;
+        let inverse = reciprocal(scale);
+        put_half(block, 0, scale);
+        put_half(block, 2, low);
+        put_nibbles(&mut block[4..], &x.map(|v| ((v - low) * inverse + 0.5).min(15.0) as u8));
+    }
+}
+
+/// The blocks of a row beside the activation's codes, scales and sums.
+fn pairs<'a>(
+    row: &'a [u8],
+    x: ActivationRow<'a>,
+) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [i8; 32], f32, f32)> {
+    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
+    blocks
+        .zip(x.scales.iter().zip(x.sums))
+        .map(|((block, y), (scale, sum))| (block, y, *scale, *sum))
+}
+
+fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0; 8];
+    let mut minimums = 0.0_f32;
+    for (block, y, scale, sum) in pairs(row, x) {
+        minimums = half_at(block, 2).mul_add(sum, minimums);
+        lanes::fma(&mut acc, half_at(block, 0) * scale, lanes::quad_sums(&codes_of(block), y));
+    }
+    lanes::sum(acc) + minimums
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
+    let mut acc = _mm256_setzero_ps();
+    let mut minimums = 0.0_f32;
+    for (block, y, scale, sum) in pairs(row, x) {
+        minimums = avx2::half_at(block, 2).mul_add(sum, minimums);
+        let weights = avx2::nibbles(block, 4);
+        let sums = avx2::quad_sums_unsigned(weights, avx2::load_codes(y, 0));
+        acc = _mm256_fmadd_ps(_mm256_set1_ps(avx2::half_at(block, 0) * scale), sums, acc);
+    }
+    avx2::sum(acc) + minimums
+}

@@ -1,0 +1,139 @@
+//! Q5_K: 256 weights `unit * scale * code - minimum_unit * minimum` in 8 groups of 32, code of 5 bits.
+//!
+//! Bytes: unit, minimum unit (f16), 12 of packed scales and minimums, 32 of fifth bits, 128 of low bits. Low bits lie as
+//! in Q4_K; bit `c` of fifth-bit byte `l` belongs to value `32 c + l`.
+
+use super::FormatSpec;
+use super::bits::{half_at, put_half};
+use super::k_scales::{Grounded, pack, unpack};
+use crate::activation::{Activation, ActivationRow};
+#[cfg(target_arch = "x86_64")]
+use crate::dot::avx2;
+use crate::dot::lanes;
+use crate::format::Format;
+
+pub(super) const SPEC: FormatSpec = FormatSpec {
+    format: Format::Q5K,
+    name: "Q5_K",
+    ggml_type: 13,
+    block_len: 256,
+    block_bytes: BYTES,
+    activation: Activation::Q8K,
+    dequantize,
+    quantize,
+    dot_scalar,
+    #[cfg(target_arch = "x86_64")]
+    dot_avx2,
+};
+
+const BYTES: usize = 176;
+type Block = [u8; BYTES];
+
+/// The blocks of a row beside the activation's codes, sums of codes and scales.
+fn pairs<'a>(
+    row: &'a [u8],
+    x: ActivationRow<'a>,
+) -> impl Iterator<Item = (&'a Block, &'a [i8; 256], &'a [i16; 16], f32)> {
+    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
+    blocks
+        .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
+        .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
+}
+
+const UNIT: usize = 0;
+const MINIMUM_UNIT: usize = 2;
+const SCALES: usize = 4;
+const QS: usize = 48;
+const QH: usize = 16;
+
+fn codes_of(block: &Block) -> [i8; 256] {
+    std::array::from_fn(|i| {
+        let low = block[QS + i / 64 * 32 + i % 32] >> (i % 64 / 32 * 4) & 15;
+        let high = block[QH + i % 32] >> (i / 32) & 1;
+        (low | high << 4) as i8
+    })
+}
+
+fn dequantize(bytes: &[u8], out: &mut [f32]) {
+    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<256>().0) {
+        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
+        let ((scales, minimums), codes) = (unpack(&block[SCALES..SCALES + 12]), codes_of(block));
+        for (i, value) in out.iter_mut().enumerate() {
+            let (scale, minimum) = (f32::from(scales[i / 32]), f32::from(minimums[i / 32]));
+            *value = unit * scale * f32::from(codes[i]) - minimum_unit * minimum;
+        }
+    }
+}
+
+fn quantize(x: &[f32], bytes: &mut [u8]) {
+    for (x, block) in x.as_chunks().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
+        let groups = Grounded::<8>::choose(x, 31.0, 63.0);
+        block.fill(0);
+        put_half(block, UNIT, groups.unit);
+        put_half(block, MINIMUM_UNIT, groups.minimum_unit);
+        pack(&mut block[SCALES..], groups.scales, groups.minimums);
+        for i in 0..256 {
+            let code = groups.code(x, i, 31.0);
+            block[QS + i / 64 * 32 + i % 32] |= (code & 15) << (i % 64 / 32 * 4);
+            block[QH + i % 32] |= (code >> 4) << (i / 32);
+        }
+    }
+}
+
+/// The minimums' part of a block in four lanes: lane `l` takes groups `2l` and `2l + 1`.
+fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> [i32; 4] {
+    let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
+    std::array::from_fn(|lane| group(2 * lane) + group(2 * lane + 1))
+}
+
+fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0; 8];
+    let mut grounds = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
+        let minimum_scale = -scale * half_at(block, MINIMUM_UNIT);
+        let ground: i32 = ground_sums(minimums, sums).iter().sum();
+        grounds = minimum_scale.mul_add(ground as f32, grounds);
+        let factor = |chunk: usize, _| i32::from(scales[chunk]);
+        let products = lanes::scaled_sums(&codes_of(block), y, factor);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+    }
+    lanes::sum(acc) + grounds
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::{
+        _mm_cvtsi128_si32, _mm_hadd_epi32, _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_set1_epi16, _mm256_setzero_ps, _mm256_slli_epi16, _mm256_srli_epi16,
+    };
+    let mut acc = _mm256_setzero_ps();
+    let mut grounds = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
+        let ground = avx2::ground_sums(&minimums, sums);
+        let two = _mm_hadd_epi32(ground, ground);
+        let ground = _mm_cvtsi128_si32(_mm_hadd_epi32(two, two));
+        let minimum_scale = -scale * avx2::half_at(block, MINIMUM_UNIT);
+        grounds = minimum_scale.mul_add(ground as f32, grounds);
+
+        let mut fifth = avx2::load_32(block, QH);
+        let mut products = avx2::zero();
+        for pair in 0..4 {
+            let mut bits = avx2::load_32(block, QS + 32 * pair);
+            for chunk in [2 * pair, 2 * pair + 1] {
+                let low = _mm256_and_si256(bits, _mm256_set1_epi8(15));
+                let high = _mm256_slli_epi16::<4>(_mm256_and_si256(fifth, _mm256_set1_epi8(1)));
+                let codes = _mm256_or_si256(low, high);
+                fifth = _mm256_srli_epi16::<1>(fifth);
+                let scale = _mm256_set1_epi16(i16::from(scales[chunk]));
+                let y = avx2::load_codes(y, 32 * chunk);
+                products = avx2::add_scaled(products, scale, codes, y);
+                bits = _mm256_srli_epi16::<4>(bits);
+            }
+        }
+        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+    }
+    avx2::sum(acc) + grounds
+}

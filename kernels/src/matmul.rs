@@ -1,0 +1,123 @@
+//! Weights times activations: one dot product per weight row and activation row.
+//!
+//! Each output value is computed whole by one thread with one kernel, so neither the number of threads nor the number of
+//! activation rows can change a bit of it.
+
+use std::sync::atomic::AtomicU32;
+
+use crate::activation::Activations;
+use crate::dot::Dot;
+use crate::error::{Error, Result, expect_len};
+use crate::format::{Format, dequantize_row};
+use crate::pool::Pool;
+
+/// A weight matrix as it lies in a checkpoint: `rows` rows of `cols` values, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a> {
+    format: Format,
+    rows: usize,
+    cols: usize,
+    row_bytes: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Matrix<'a> {
+    /// Views `bytes` as a matrix; an error unless it has exactly that size.
+    pub fn new(format: Format, rows: usize, cols: usize, bytes: &'a [u8]) -> Result<Matrix<'a>> {
+        let row_bytes = format.row_bytes(cols)?;
+        let expected = row_bytes.checked_mul(rows).ok_or(Error::TooLarge { rows, cols })?;
+        expect_len("the matrix", "bytes", expected, bytes.len())?;
+        Ok(Matrix { format, rows, cols, row_bytes, bytes })
+    }
+
+    /// The format of its rows.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Rows: the width of the output.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns: the width of the input.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The bytes it views.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Writes row `index` to `out` as f32: the embedding lookup. `index` is below [`Matrix::rows`].
+    pub fn gather(&self, index: usize, out: &mut [f32]) -> Result<()> {
+        expect_len("the gathered row", "values", self.cols, out.len())?;
+        dequantize_row(self.format, self.row(index), out)
+    }
+
+    fn row(&self, index: usize) -> &'a [u8] {
+        &self.bytes[index * self.row_bytes..][..self.row_bytes]
+    }
+}
+
+/// The quantised activations of a product, kept so that the next product allocates nothing.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    activations: Activations,
+}
+
+impl Scratch {
+    /// An empty scratch; it grows to the largest product it serves.
+    pub fn new() -> Scratch {
+        Scratch::default()
+    }
+}
+
+/// `out[n, rows] = x[n, cols] * weights[rows, cols]` transposed, on the compressed blocks.
+///
+/// `x` is quantised to the format's activation (see [`crate::Activation`]), one row once. `n` follows from the length of
+/// `x`. The threads of `pool` share the rows of `weights`.
+pub fn matmul(
+    pool: &Pool,
+    weights: &Matrix<'_>,
+    x: &[f32],
+    out: &mut [f32],
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let dot = Dot::new(weights.format, pool.tier())?;
+    let n = x.len().checked_div(weights.cols).unwrap_or(0);
+    expect_len("the input", "values", n * weights.cols, x.len())?;
+    expect_len("the output", "values", n * weights.rows, out.len())?;
+    scratch.activations.fill(weights.format.spec().activation, x, weights.cols);
+    let activations = &scratch.activations;
+    // Threads take bands of rows; with several activation rows the outputs of a band are not contiguous, and a relaxed
+    // atomic store is a plain store that every thread may do.
+    let out = shared(out);
+    let band = band_rows(weights, pool.threads());
+    pool.run(weights.rows.div_ceil(band), &|index| {
+        let rows = index * band..((index + 1) * band).min(weights.rows);
+        for row in rows {
+            let bytes = weights.row(row);
+            for i in 0..n {
+                let value = dot.call(bytes, activations.row(i));
+                out[i * weights.rows + row]
+                    .store(value.to_bits(), std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Rows handed to a thread at once: about 16 KiB of weights, and at least four bands a thread where that is possible.
+fn band_rows(weights: &Matrix<'_>, threads: usize) -> usize {
+    let by_size = (16 * 1024 / weights.row_bytes.max(1)).max(4);
+    by_size.min(weights.rows.div_ceil(4 * threads)).max(1)
+}
+
+/// The output as cells that threads may write.
+fn shared(out: &mut [f32]) -> &[AtomicU32] {
+    // SAFETY: AtomicU32 has the size and the alignment of f32, any bit pattern is valid for both, and the exclusive
+    // borrow of `out` lasts as long as the result.
+    unsafe { std::slice::from_raw_parts(out.as_mut_ptr().cast(), out.len()) }
+}

@@ -85,8 +85,13 @@ impl Checkpoint {
     }
 
     /// What the headers say of all tensors, in file order.
-    pub fn table_of_contents(&self) -> &[Tensor] {
+    pub fn contents(&self) -> &[Tensor] {
         self.table().all()
+    }
+
+    /// The file that holds `tensor` of this checkpoint: the path itself, or one file of the folder.
+    pub fn file_of(&self, tensor: &Tensor) -> &Path {
+        self.files()[tensor.file].path()
     }
 
     /// The names of the tensors that were never taken, in file order: a loader must have none left.

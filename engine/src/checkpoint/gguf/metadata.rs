@@ -118,13 +118,11 @@ impl<'a> Metadata<'a> {
         let Some(entry) = self.entry(key) else { return Ok(None) };
         entry.consumed.store(true, Ordering::Relaxed);
         let value = self.value(entry)?;
-        match T::from_value(value).map_err(|fault| self.fault(key, fault))? {
-            Some(found) => Ok(Some(found)),
-            None => {
-                let fault = GgufFault::Type { expected: T::EXPECTED, found: value.type_name() };
-                Err(self.fault(key, fault))
-            }
-        }
+        let found = T::from_value(value).map_err(|fault| self.fault(key, fault))?;
+        found.map(Some).ok_or_else(|| {
+            let fault = GgufFault::Type { expected: T::EXPECTED, found: value.type_name() };
+            self.fault(key, fault)
+        })
     }
 
     /// A required unsigned 32-bit integer.
@@ -197,7 +195,7 @@ impl<'a> Metadata<'a> {
     }
 
     /// The error for a fault of the value of `key`, with its place in the file.
-    pub(super) fn fault(&self, key: &str, fault: GgufFault) -> Error {
+    pub(crate) fn fault(&self, key: &str, fault: GgufFault) -> Error {
         let offset = self.entry(key).map_or(0, |entry| entry.offset);
         fault.at(offset).in_file(self.file, Subject::Key(key.to_owned()))
     }

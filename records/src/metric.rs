@@ -41,6 +41,8 @@ metrics! {
     NearTies, "near_ties", "count", "First divergences whose gap lies inside the declared band.";
     GapMnats, "gap_mnats", "mnat", "Oracle's log-probability of its own token minus that of ours, at a first divergence.";
     Rank, "rank", "rank", "Place of our token in the oracle's ranking at a first divergence; 1 is its own choice.";
+    ForcedFlips, "forced_flips", "count", "Positions of a run forced along the oracle's ids at which the subject's first choice is another token.";
+    LogprobDifferenceMnats, "logprob_difference_mnats", "mnat", "Absolute difference of the log-probability of the oracle's own token on both sides, for the same prefix.";
     LogitDifference, "logit_difference", "logit", "Absolute difference of our logit and the oracle's for the same token and prefix.";
     ResidentBytes, "resident_bytes", "byte", "Bytes of weights the subject keeps in memory.";
     PeakRssBytes, "peak_rss_bytes", "byte", "Largest resident set of the process tree, sampled while it ran.";

@@ -26,7 +26,12 @@ pub fn sha256_file(path: &Path) -> io::Result<String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|&byte| [byte >> 4, byte & 15])
+        .map(|d| char::from(DIGITS[usize::from(d)]))
+        .collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 pub mod canonical;
 pub mod digest;
+pub mod gap;
 pub mod machine;
 pub mod metric;
 pub mod record;

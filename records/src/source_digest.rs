@@ -7,7 +7,7 @@
 //! This file uses `std` and `sha2` alone, because `engine/build.rs` includes it by path and embeds the digest in `plumb`.
 #![allow(unreachable_pub, reason = "engine/build.rs includes this file as a private module")]
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,10 +55,11 @@ pub fn source_digest(root: &Path) -> Result<String, SourceDigestError> {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(&bytes);
     }
-    Ok(hash.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        text.push_str(&format!("{byte:02x}"));
-        text
-    }))
+    let mut text = String::with_capacity(64);
+    for byte in hash.finalize() {
+        write!(text, "{byte:02x}").map_err(|_| at(root, io::ErrorKind::OutOfMemory.into()))?;
+    }
+    Ok(text)
 }
 
 /// The files that [`source_digest`] covers: relative to the root, with `/`, sorted by bytes.

@@ -244,6 +244,9 @@ pub fn read_record(path: &Path) -> Result<Record, StoreError> {
     if let Err(source) = record.validate() {
         return Err(StoreError::Invalid { path, source });
     }
+    if !record.id.starts_with(&id_prefix(record.started_at, &record.gate)) {
+        return Err(StoreError::Name { path });
+    }
     for entry in &record.evidence {
         if !is_sha256(&entry.sha256) || entry.path != evidence_path(&entry.name, &entry.sha256) {
             let (name, found) = (entry.name.clone(), entry.path.clone());
@@ -269,6 +272,11 @@ fn check_name(path: &Path, value: &Value) -> Result<(), StoreError> {
         return Err(StoreError::Changed { path, expected, found });
     }
     Ok(())
+}
+
+/// `DATE-GATE-`, which the hash follows; sorted names are in the order of time.
+fn id_prefix(started_at: Timestamp, gate: &str) -> String {
+    format!("{}-{gate}-", started_at.strftime("%Y%m%dT%H%M%SZ"))
 }
 
 /// The start of the SHA-256 of the canonical text without the id.
@@ -337,7 +345,7 @@ impl Draft {
         let unwritable = |source| StoreError::Unwritable { gate: gate.clone(), source };
         let hash =
             content_hash(serde_json::to_value(&record).map_err(unwritable)?).map_err(unwritable)?;
-        record.id = format!("{}-{gate}-{hash}", started_at.strftime("%Y%m%dT%H%M%SZ"));
+        record.id = id_prefix(started_at, &gate) + &hash;
         let text = canonical_json(&record).map_err(unwritable)?;
 
         // Everything is on the disk before anything gets its name, and the record gets its own last.

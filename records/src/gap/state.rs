@@ -1,0 +1,94 @@
+//! What the records say of one gate, seen from the present.
+
+use std::cmp::Reverse;
+
+use super::Present;
+use crate::metric::Metric;
+use crate::record::{Record, VerdictWord};
+
+/// Where a gate stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum State<'a> {
+    /// There is no spec of that name.
+    NotBuilt,
+    /// There is a spec and no record.
+    NotRun,
+    /// Its last judged run broke a validity rule.
+    Void(&'a Record),
+    /// Its comparison failed: now, or when it last ran.
+    Failed(&'a Record),
+    /// It measured a ratio, here and now, and says that the floor was not reached.
+    BelowFloor(&'a Record),
+    /// Its last run does not speak of the present; the text says why.
+    Unverified(&'a Record, &'static str),
+    /// It passed against an oracle that is no longer the pinned one.
+    Superseded(&'a Record),
+    /// It ran and could not say.
+    NotEstablished(&'a Record),
+    /// It passed, here and now.
+    Passed(&'a Record),
+}
+
+/// The state of `gate`. The records may come in any order.
+///
+/// A failure at the present source and spec stays one, whatever passed beside it, until a record supersedes it: the same code
+/// that fails and passes is not code that passes. A skip never counts for anything.
+pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) -> State<'a> {
+    let Some(spec) = present.specs.get(gate) else {
+        return State::NotBuilt;
+    };
+    let superseded =
+        |record: &Record| records.iter().any(|other| other.supersedes.as_ref() == Some(&record.id));
+    let mut runs: Vec<&Record> =
+        records.iter().filter(|record| record.gate == gate && !superseded(record)).collect();
+    runs.sort_by_key(|record| Reverse((record.started_at, record.id.as_str())));
+    let Some(&newest) = runs.first() else {
+        return State::NotRun;
+    };
+    runs.retain(|record| record.verdict.word != VerdictWord::Skipped);
+    let Some(&judged) = runs.first() else {
+        return State::Unverified(newest, "skipped, nothing was compared");
+    };
+    let same_source = |record: &Record| record.subject.source_sha256 == present.source_sha256;
+    let is_current = |record: &Record| same_source(record) && record.spec_sha256 == *spec;
+    let current: Vec<&Record> = runs.iter().copied().filter(|record| is_current(record)).collect();
+    let failed = current.iter().copied().filter(|record| record.verdict.word == VerdictWord::Fail);
+    if let Some(failed) = failed.min_by_key(|record| has_ratio(record)) {
+        return if has_ratio(failed) { State::BelowFloor(failed) } else { State::Failed(failed) };
+    }
+    let last = current.first().copied().unwrap_or(judged);
+    match last.verdict.word {
+        VerdictWord::Fail if !has_ratio(last) => State::Failed(last),
+        VerdictWord::Void => State::Void(last),
+        _ if !same_source(last) => State::Unverified(last, "last judged at other sources"),
+        _ if !is_current(last) => State::Unverified(last, "last judged under another spec"),
+        VerdictWord::NotEstablished => State::NotEstablished(last),
+        VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),
+        VerdictWord::Pass => State::Passed(last),
+        VerdictWord::Fail | VerdictWord::Skipped => State::Unverified(last, "says nothing of now"),
+    }
+}
+
+impl<'a> State<'a> {
+    /// The record, where it is valid at the present.
+    pub(super) fn measured(&self) -> Option<&'a Record> {
+        match self {
+            State::Passed(record) | State::BelowFloor(record) => Some(record),
+            _ => None,
+        }
+    }
+}
+
+/// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".
+fn has_ratio(record: &Record) -> bool {
+    record.measurements.iter().any(|measurement| measurement.metric == Metric::Ratio)
+}
+
+/// Whether the oracle of a record is no longer the one that is pinned. An oracle that does not say what it was built from, or
+/// is not registered, is not the pinned one.
+fn pin_moved(record: &Record, present: &Present) -> bool {
+    record.oracle.as_ref().is_some_and(|oracle| {
+        let built_from = oracle.identity.get("source_sha256").and_then(serde_json::Value::as_str);
+        built_from.is_none() || built_from != present.pins.get(&oracle.name).map(String::as_str)
+    })
+}

@@ -12,6 +12,9 @@
 
 use half::{bf16, f16};
 
+use crate::error::{Result, expect_len};
+use crate::format::Format;
+
 /// How activations are stored for a product with some weight format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
@@ -69,7 +72,48 @@ pub struct ActivationRow<'a> {
     pub group_sums: &'a [i16],
 }
 
+impl ActivationRow<'_> {
+    /// Values in the row.
+    pub fn len(&self) -> usize {
+        self.values.len().max(self.halves.len()).max(self.codes.len())
+    }
+
+    /// Whether the row has no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// That the row holds what a kernel of `kind` reads.
+    pub(crate) fn expect_kind(&self, kind: Activation) -> Result<()> {
+        let len = self.len();
+        let blocks = len / kind.block_len();
+        let lengths = |values, halves, codes, scales, sums, group_sums| {
+            expect_len("the activation's f32 part", "values", values, self.values.len())?;
+            expect_len("the activation's 16-bit part", "values", halves, self.halves.len())?;
+            expect_len("the activation's codes", "values", codes, self.codes.len())?;
+            expect_len("the activation's scales", "values", scales, self.scales.len())?;
+            expect_len("the activation's sums", "values", sums, self.sums.len())?;
+            expect_len("the activation's group sums", "values", group_sums, self.group_sums.len())
+        };
+        match kind {
+            Activation::F32 => lengths(len, 0, 0, 0, 0, 0),
+            Activation::F16 | Activation::Bf16 => lengths(0, len, 0, 0, 0, 0),
+            Activation::Q8_0 => lengths(0, 0, len, blocks, 0, 0),
+            Activation::Q8_1 => lengths(0, 0, len, blocks, blocks, 0),
+            Activation::Q8K => lengths(0, 0, len, blocks, 0, 16 * blocks),
+        }
+    }
+}
+
 impl Activations {
+    /// `x` as one row, quantised for a product with weights of `format`.
+    pub fn quantized(format: Format, x: &[f32]) -> Result<Activations> {
+        format.row_bytes(x.len())?;
+        let mut activations = Activations::default();
+        activations.fill(format.spec().activation, x, x.len());
+        Ok(activations)
+    }
+
     /// Quantises `x`, rows of `cols` values, to `kind`, replacing what was held.
     ///
     /// `cols` is a multiple of [`Activation::block_len`] and `x` holds whole rows: the caller has checked both.

@@ -13,7 +13,7 @@ pub(crate) mod lanes;
 use std::fmt;
 
 use crate::activation::ActivationRow;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, expect_len};
 use crate::format::Format;
 
 pub(crate) use dense::{bf16_scalar, f16_scalar, f32_scalar};
@@ -95,6 +95,16 @@ pub fn tier() -> Tier {
 pub fn kernel_name(_format: Format, tier: Tier) -> &'static str {
     // Every format has a kernel on every tier: FormatSpec has no optional entry.
     tier.name()
+}
+
+/// The dot product of one row of `format` with one quantised row, on `tier`.
+///
+/// For tests and measurements; [`crate::matmul`] checks once for a whole matrix.
+pub fn dot_row(tier: Tier, format: Format, row: &[u8], x: ActivationRow<'_>) -> Result<f32> {
+    let dot = Dot::new(format, tier)?;
+    expect_len("the row", "bytes", format.row_bytes(x.len())?, row.len())?;
+    x.expect_kind(format.spec().activation)?;
+    Ok(dot.call(row, x))
 }
 
 /// One checked kernel call: a tier that exists here, and lengths that the caller has matched.

@@ -60,7 +60,7 @@ pub fn mismatches(gaps: &OpenGaps, records: &[Record], present: &Present) -> Vec
         let listed = gaps.known_failing.contains(gate);
         match state(gate, records, present) {
             State::Failed(record) | State::BelowFloor(record) if !listed => {
-                found.push(Mismatch::Unlisted { gate: gate.clone(), record: record.id.clone() })
+                found.push(Mismatch::Unlisted { gate: gate.clone(), record: record.id.clone() });
             }
             State::Passed(record) if listed => {
                 found.push(Mismatch::Stale { gate: gate.clone(), record: record.id.clone() });

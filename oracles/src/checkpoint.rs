@@ -1,15 +1,21 @@
 //! Pinned checkpoints: `oracles/checkpoints/NAME.toml`, each with exactly one source.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
+use crate::place::{self, Lock};
 use crate::spec::{self, SpecError};
 use crate::{Home, Progress, Result};
 
 mod error;
+mod hub;
+mod local;
+mod package;
+mod source;
+mod synthetic;
+mod verify;
 
-pub use error::CheckpointError;
+pub use error::{CheckpointError, HubError};
+pub use source::{HubFile, HubSource, LocalSource, PackageSource, Source, SyntheticSource};
 
 /// A declared checkpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,83 +32,6 @@ pub struct CheckpointSpec {
     pub source: Source,
 }
 
-/// Where a checkpoint comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Source {
-    /// A file inside a package of a package index.
-    Package(PackageSource),
-    /// Files of a Hugging Face repository at a revision.
-    Hub(HubSource),
-    /// A file or folder of this machine.
-    Local(LocalSource),
-    /// Random weights for an architecture, the same bytes everywhere.
-    Synthetic(SyntheticSource),
-}
-
-/// `[package]`: a member of a package's archive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PackageSource {
-    /// The package and its archive.
-    pub archive: crate::package::Package,
-    /// Path inside the archive.
-    pub member: String,
-    /// sha256 of the member.
-    pub sha256: String,
-    /// Size of the member.
-    pub bytes: u64,
-}
-
-/// `[hub]`: a repository at a revision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct HubSource {
-    /// `owner/name`.
-    pub repository: String,
-    /// The commit, 40 hexadecimal digits.
-    pub revision: String,
-    /// The hub; the public one when absent.
-    pub endpoint: Option<String>,
-    /// The files that make the checkpoint.
-    pub file: Vec<HubFile>,
-}
-
-/// `[[hub.file]]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HubFile {
-    /// Path inside the repository.
-    pub path: String,
-    /// sha256 of its bytes.
-    pub sha256: String,
-    /// Its size.
-    pub bytes: u64,
-}
-
-/// `[local]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LocalSource {
-    /// A file; relative to the workspace's root.
-    pub path: PathBuf,
-    /// sha256 of its bytes.
-    pub sha256: String,
-}
-
-/// `[synthetic]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SyntheticSource {
-    /// The architecture in the keys of a Hugging Face `config.json`.
-    pub config: serde_json::Map<String, serde_json::Value>,
-    /// Seed of the generator.
-    pub seed: u64,
-    /// Standard deviation of the weights.
-    pub std: f64,
-    /// sha256 of `model.safetensors`.
-    pub sha256: String,
-}
-
 /// A checkpoint that is here, with its bytes verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -110,8 +39,8 @@ pub struct Checkpoint {
     pub name: String,
     /// The file or folder to give to `plumb` and to oracles.
     pub path: PathBuf,
-    /// sha256 of the file; of the weights for a synthetic one; of the list of files' digests for
-    /// a folder.
+    /// sha256 of the file; of `model.safetensors` for a synthetic one; of the sorted lines
+    /// `SHA256  PATH` for a folder from a hub.
     pub sha256: String,
     /// Bytes of all its files.
     pub bytes: u64,
@@ -126,20 +55,67 @@ impl CheckpointSpec {
     /// Reads `oracles/checkpoints/NAME.toml`.
     pub fn load(home: &Home, name: &str) -> Result<Self> {
         let (path, text) = spec::read("checkpoint", &home.checkpoints_dir(), name)?;
-        Ok(Self::parse(name, path, &text)?)
+        Ok(Self::parse(name, &path, &text)?)
     }
 
-    fn parse(_name: &str, _path: PathBuf, _text: &str) -> Result<Self, SpecError> {
-        todo!()
+    /// `text` of `path` as the checkpoint `name`.
+    pub(crate) fn parse(name: &str, path: &Path, text: &str) -> Result<Self, SpecError> {
+        let declared: source::Declared = spec::parse(path, text)?;
+        let source = declared.source(path)?;
+        Ok(Self {
+            name: name.to_owned(),
+            path: path.to_path_buf(),
+            summary: declared.summary,
+            licence: declared.licence,
+            source,
+        })
+    }
+
+    /// Its folder in the cache. The pin is part of the name, so that a moved pin is another folder.
+    fn dir(&self, home: &Home) -> PathBuf {
+        let pin: String = self.source.pin().chars().take(12).collect();
+        home.cache.join("checkpoints").join(format!("{}-{pin}", self.name))
     }
 }
 
 /// The checkpoint, when the cache holds it and its bytes are the pinned ones. No network.
-pub fn resident(_home: &Home, _spec: &CheckpointSpec) -> Result<Option<Checkpoint>> {
-    todo!()
+pub fn resident(home: &Home, spec: &CheckpointSpec) -> Result<Option<Checkpoint>> {
+    let dir = spec.dir(home);
+    Ok(match &spec.source {
+        Source::Package(source) => verify::package(spec, source, &dir)?,
+        Source::Hub(source) => verify::hub(spec, source, &dir)?,
+        Source::Local(source) => local::checkpoint(home, spec, source)?,
+        Source::Synthetic(source) => verify::synthetic(spec, source, &dir)?,
+    })
 }
 
-/// The checkpoint, fetched when it is not resident.
-pub fn fetch(_home: &Home, _spec: &CheckpointSpec, _progress: Progress) -> Result<Checkpoint> {
-    todo!()
+/// The checkpoint, fetched when it is not resident: with progress, resumed where it was cut,
+/// verified, and in place only as a whole.
+pub fn fetch(home: &Home, spec: &CheckpointSpec, progress: Progress) -> Result<Checkpoint> {
+    let dir = spec.dir(home);
+    let _lock = match &spec.source {
+        Source::Local(_) => None,
+        _ => Some(Lock::acquire(&dir, progress).map_err(CheckpointError::from)?),
+    };
+    match resident(home, spec) {
+        Ok(Some(checkpoint)) => return Ok(checkpoint),
+        Ok(None) => {}
+        // Wrong bytes in the cache are set aside by the check and fetched again.
+        Err(crate::Error::Checkpoint(CheckpointError::Hash { path, expected, found, aside })) => {
+            let kept = aside.as_deref().unwrap_or(&path).display();
+            progress.note(&format!("expected sha256 {expected}, found {found}: kept as {kept}"));
+            if matches!(spec.source, Source::Local(_)) {
+                return Err(CheckpointError::Hash { path, expected, found, aside }.into());
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    place::create_dir(&dir).map_err(CheckpointError::from)?;
+    match &spec.source {
+        Source::Package(source) => package::fetch(home, source, &dir, progress)?,
+        Source::Hub(source) => hub::fetch(source, &dir, progress)?,
+        Source::Local(source) => return Err(local::missing(home, spec, source).into()),
+        Source::Synthetic(source) => synthetic::write(spec, source, &dir, progress)?,
+    }
+    resident(home, spec)?.ok_or_else(|| CheckpointError::Vanished { dir }.into())
 }

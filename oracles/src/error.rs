@@ -1,6 +1,6 @@
 //! The crate's one error type: a sum of what each part can refuse.
 
-use crate::{checkpoint, golden, home, launch, provision, spec, verbs};
+use crate::{checkpoint, golden, home, launch, place, provision, spec, verbs};
 
 /// Shorthand for a result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -17,6 +17,9 @@ pub enum Error {
     /// A checkpoint could not be fetched, or is not what its pin says.
     #[error(transparent)]
     Checkpoint(#[from] checkpoint::CheckpointError),
+    /// The file system refused.
+    #[error(transparent)]
+    Place(#[from] place::PlaceError),
     /// An oracle could not be built, or its installed files differ from its manifest.
     #[error(transparent)]
     Provision(#[from] provision::ProvisionError),

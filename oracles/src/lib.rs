@@ -15,12 +15,15 @@ pub mod home;
 pub mod launch;
 pub mod mock;
 pub mod package;
+pub mod place;
 pub mod progress;
 pub mod provision;
 pub mod registry;
 pub mod verbs;
 
 mod error;
+mod logs;
+mod process;
 pub mod spec;
 
 pub use error::{Error, Result};

@@ -1,12 +1,13 @@
 //! Pinned oracles: `oracles/registry/NAME.toml`, the only place an oracle's pin is written.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::package::Package;
-use crate::{Home, Result, spec};
+use crate::spec::{self, SpecError};
+use crate::{Home, Result};
 
 /// A declared oracle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub enum Answer {
 pub struct Build {
     /// The source tree inside the archive.
     pub source: String,
+    /// The commit that the source names as its own.
+    pub commit: Option<Commit>,
     /// `-DKEY=VALUE` of the configuration.
     pub definitions: BTreeMap<String, String>,
     /// The targets, each an executable under `bin/` of the build folder.
@@ -96,6 +99,16 @@ pub struct Build {
     pub tools: BTreeMap<String, String>,
     /// The whole environment of the build.
     pub environment: BTreeMap<String, String>,
+}
+
+/// `[build.commit]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// 40 hexadecimal digits.
+    pub sha: String,
+    /// The file of the archive that names it.
+    pub file: String,
 }
 
 /// `[launch]`: the server.
@@ -121,7 +134,66 @@ impl OracleSpec {
     /// Reads `oracles/registry/NAME.toml`.
     pub fn load(home: &Home, name: &str) -> Result<Self> {
         let (path, text) = spec::read("oracle", &home.registry_dir(), name)?;
-        let declared: Declared = spec::parse(&path, &text)?;
-        Ok(Self { name: name.to_owned(), path, declared })
+        Ok(Self::parse(name, &path, &text)?)
+    }
+
+    /// `text` of `path` as the oracle `name`.
+    pub(crate) fn parse(name: &str, path: &Path, text: &str) -> Result<Self, SpecError> {
+        let declared: Declared = spec::parse(path, text)?;
+        declared.check(path)?;
+        Ok(Self { name: name.to_owned(), path: path.to_path_buf(), declared })
+    }
+}
+
+impl Declared {
+    fn check(&self, path: &Path) -> Result<(), SpecError> {
+        let refuse = |key: &str, expected: &str, found: &str| {
+            Err(SpecError::value(path, key, expected, found))
+        };
+        self.package.check(path, "package")?;
+        match (&self.gateable.answer, &self.gateable.evidence, &self.gateable.debt) {
+            (Answer::Yes, Some(_), None) | (Answer::No, None, Some(_)) => {}
+            (Answer::Yes, ..) => {
+                return refuse("gateable", "evidence and no debt with yes", "other");
+            }
+            (Answer::No, ..) => return refuse("gateable", "debt and no evidence with no", "other"),
+        }
+        if let Some(build) = &self.build {
+            build.check(path)?;
+        }
+        if let Some(launch) = &self.launch {
+            let targets = self.build.as_ref().map_or(&[][..], |build| &build.targets);
+            if !targets.contains(&launch.executable) {
+                let found = format!("{:?}", launch.executable);
+                return refuse("launch.executable", "one of build.targets", &found);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Build {
+    fn check(&self, path: &Path) -> Result<(), SpecError> {
+        spec::check_inner_path(path, "build.source", &self.source)?;
+        if let Some(commit) = &self.commit {
+            spec::check_inner_path(path, "build.commit.file", &commit.file)?;
+        }
+        if self.targets.is_empty() {
+            return Err(SpecError::value(path, "build.targets", "at least one", "none"));
+        }
+        for target in &self.targets {
+            spec::check_inner_path(path, "build.targets", target)?;
+        }
+        let plain = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+        };
+        for (tool, version) in &self.tools {
+            if !(plain(tool) && plain(version)) {
+                let key = format!("build.tools.{tool}");
+                return Err(SpecError::value(path, &key, "an exact version", version));
+            }
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Strict TOML: one file a pinned thing, unknown keys refused, errors that point at the line.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
@@ -51,6 +51,18 @@ pub enum SpecError {
     },
 }
 
+impl SpecError {
+    /// A value that cannot be.
+    pub(crate) fn value(path: &Path, key: &str, expected: &str, found: &str) -> Self {
+        Self::Value {
+            path: path.to_path_buf(),
+            key: key.to_owned(),
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        }
+    }
+}
+
 /// The names declared in `dir`: its `*.toml` files, sorted.
 pub(crate) fn names(dir: &Path) -> Result<Vec<String>, SpecError> {
     let read = |source| SpecError::Read { path: dir.to_path_buf(), source };
@@ -98,10 +110,17 @@ pub(crate) fn check_sha256(path: &Path, key: &str, value: &str) -> Result<(), Sp
     if crate::digest::is_sha256(value) {
         return Ok(());
     }
-    Err(SpecError::Value {
-        path: path.to_path_buf(),
-        key: key.to_owned(),
-        expected: "64 lowercase hexadecimal digits".to_owned(),
-        found: format!("{value:?}"),
-    })
+    Err(SpecError::value(path, key, "64 lowercase hexadecimal digits", &format!("{value:?}")))
+}
+
+/// Refuses a path that could leave the folder it is joined to.
+pub(crate) fn check_inner_path(path: &Path, key: &str, value: &str) -> Result<(), SpecError> {
+    let inner = !value.is_empty()
+        && !value.contains('\\')
+        && Path::new(value).components().all(|part| matches!(part, Component::Normal(_)));
+    if inner {
+        return Ok(());
+    }
+    let expected = "a relative path without . or ..";
+    Err(SpecError::value(path, key, expected, &format!("{value:?}")))
 }

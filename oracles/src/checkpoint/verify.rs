@@ -1,0 +1,110 @@
+//! Whether what the cache holds is what the pin says.
+
+use std::path::{Path, PathBuf};
+
+use super::source::{HubSource, PackageSource, SyntheticSource};
+use super::{Checkpoint, CheckpointError, CheckpointSpec, synthetic};
+use crate::digest::sha256_file;
+use crate::place::{self, PlaceError};
+
+/// The member of a package; `None` when it is not there.
+pub(super) fn package(
+    spec: &CheckpointSpec,
+    source: &PackageSource,
+    dir: &Path,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    let path = dir.join(file_name(&source.member));
+    let bytes = file(&path, &source.sha256, OnMismatch::SetAside)?;
+    Ok(bytes.map(|bytes| Checkpoint {
+        name: spec.name.clone(),
+        path,
+        sha256: source.sha256.clone(),
+        bytes,
+    }))
+}
+
+/// The files of a repository; `None` when one is not there.
+pub(super) fn hub(
+    spec: &CheckpointSpec,
+    source: &HubSource,
+    dir: &Path,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    let mut total = 0;
+    for file_spec in &source.file {
+        let path = dir.join(&file_spec.path);
+        match file(&path, &file_spec.sha256, OnMismatch::SetAside)? {
+            Some(bytes) => total += bytes,
+            None => return Ok(None),
+        }
+    }
+    // A lone GGUF file is a checkpoint by itself; anything else is a folder.
+    let path = match source.file.as_slice() {
+        [only] if only.path.ends_with(".gguf") => dir.join(&only.path),
+        _ => dir.to_path_buf(),
+    };
+    let sha256 = source.digest();
+    Ok(Some(Checkpoint { name: spec.name.clone(), path, sha256, bytes: total }))
+}
+
+/// The generated files; `None` when one is not there or is not what would be written now.
+pub(super) fn synthetic(
+    spec: &CheckpointSpec,
+    source: &SyntheticSource,
+    dir: &Path,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    let weights = dir.join(synthetic::WEIGHTS);
+    let Some(mut total) = file(&weights, &source.sha256, OnMismatch::SetAside)? else {
+        return Ok(None);
+    };
+    for (name, bytes) in synthetic::companions(spec, source)? {
+        match std::fs::read(dir.join(name)) {
+            Ok(found) if found == bytes => total += bytes.len() as u64,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(Checkpoint {
+        name: spec.name.clone(),
+        path: dir.to_path_buf(),
+        sha256: source.sha256.clone(),
+        bytes: total,
+    }))
+}
+
+/// What happens to a file whose bytes are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnMismatch {
+    /// It is ours: out of the way, kept for a look.
+    SetAside,
+    /// It is the user's: left where it is.
+    Leave,
+}
+
+/// The size of the file at `path` when its digest is `sha256`; `None` when there is no file.
+pub(super) fn file(
+    path: &Path,
+    sha256: &str,
+    on_mismatch: OnMismatch,
+) -> Result<Option<u64>, CheckpointError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let (found, bytes) = sha256_file(path).map_err(|e| PlaceError::new("read", path, e))?;
+    if found == sha256 {
+        return Ok(Some(bytes));
+    }
+    let aside = match on_mismatch {
+        OnMismatch::SetAside => Some(place::set_aside(path)?),
+        OnMismatch::Leave => None,
+    };
+    Err(CheckpointError::Hash {
+        path: path.to_path_buf(),
+        expected: sha256.to_owned(),
+        found,
+        aside,
+    })
+}
+
+/// The last part of a path inside an archive.
+pub(super) fn file_name(member: &str) -> PathBuf {
+    PathBuf::from(Path::new(member).file_name().unwrap_or_default())
+}

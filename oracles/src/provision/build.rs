@@ -1,0 +1,131 @@
+//! A CMake build with Ninja in the environment of the registry file and no other.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::ProvisionError;
+use super::tools::Tools;
+use crate::place::PlaceError;
+use crate::process::Group;
+use crate::registry::Build;
+use crate::{Progress, logs};
+
+/// What is built, from where, into where.
+pub(super) struct Plan<'a> {
+    pub(super) spec: &'a Build,
+    pub(super) source: &'a Path,
+    pub(super) dir: &'a Path,
+    pub(super) log: &'a Path,
+    pub(super) tools: &'a Tools,
+    pub(super) progress: Progress,
+}
+
+/// Configures and builds; the tools' own names for themselves.
+pub(super) fn build(plan: &Plan<'_>) -> Result<BTreeMap<String, String>, ProvisionError> {
+    let mut configure = plan.command(&plan.tools.cmake);
+    configure.arg("-S").arg(plan.source).arg("-B").arg(plan.dir).args(["-G", "Ninja"]);
+    configure.arg(format!("-DCMAKE_MAKE_PROGRAM={}", plan.tools.ninja.display()));
+    for (key, value) in &plan.spec.definitions {
+        configure.arg(format!("-D{key}={value}"));
+    }
+    plan.run("configuring", configure)?;
+    let mut ninja = plan.command(&plan.tools.ninja);
+    ninja.arg("-C").arg(plan.dir).args(&plan.spec.targets);
+    plan.run("building", ninja)?;
+    Ok(plan.identities())
+}
+
+impl Plan<'_> {
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.spec.environment);
+        command
+    }
+
+    /// Runs one step; its output goes to the log, its `[n/m]` to the progress.
+    fn run(&self, step: &str, mut command: Command) -> Result<(), ProvisionError> {
+        let write = |error| PlaceError::new("write", self.log, error);
+        let mut log = File::options().create(true).append(true).open(self.log).map_err(write)?;
+        let errors = log.try_clone().map_err(write)?;
+        command.stdout(Stdio::piped()).stderr(errors);
+        let program = PathBuf::from(command.get_program());
+        let spawn = |source| ProvisionError::Spawn { program: program.clone(), source };
+        let mut group = Group::spawn(&mut command).map_err(spawn)?;
+        let label = format!("{step} {}", self.source.display());
+        let mut stage = self.progress.steps(&label, None);
+        if let Some(stdout) = group.child.stdout.take() {
+            for line in BufReader::new(stdout).split(b'\n') {
+                let Ok(line) = line else { break };
+                log.write_all(&line).and_then(|()| log.write_all(b"\n")).map_err(write)?;
+                if let Some((done, total)) = ninja_status(&String::from_utf8_lossy(&line)) {
+                    stage.set_total(total);
+                    stage.set(done);
+                }
+            }
+        }
+        let status = group.wait().map_err(spawn)?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(ProvisionError::Step {
+            step: label,
+            status: status.to_string(),
+            log: self.log.to_path_buf(),
+            tail: logs::tail(self.log),
+        })
+    }
+
+    /// The first line of `--version` of everything that decided the bits.
+    fn identities(&self) -> BTreeMap<String, String> {
+        let cache = fs::read_to_string(self.dir.join("CMakeCache.txt")).unwrap_or_default();
+        let mut programs =
+            vec![("cmake", self.tools.cmake.clone()), ("ninja", self.tools.ninja.clone())];
+        for (name, key) in [("cc", "CMAKE_C_COMPILER"), ("cxx", "CMAKE_CXX_COMPILER")] {
+            if let Some(path) = cache_entry(&cache, key) {
+                programs.push((name, PathBuf::from(path)));
+            }
+        }
+        let version = |program: &Path| {
+            let output = self.command(program).arg("--version").output().ok()?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines().next().map(str::to_owned)
+        };
+        programs
+            .into_iter()
+            .filter_map(|(name, path)| Some((name.to_owned(), version(&path)?)))
+            .collect()
+    }
+}
+
+/// `[12/345] Building ...` as (12, 345).
+fn ninja_status(line: &str) -> Option<(u64, u64)> {
+    let (done, total) = line.strip_prefix('[')?.split_once(']')?.0.split_once('/')?;
+    Some((done.parse().ok()?, total.parse().ok()?))
+}
+
+/// The value of `KEY:TYPE=VALUE`.
+fn cache_entry<'a>(cache: &'a str, key: &str) -> Option<&'a str> {
+    cache.lines().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        (name.split_once(':')?.0 == key).then_some(value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_ninja_and_cmake() {
+        assert_eq!(ninja_status("[12/345] Building CXX object a.o"), Some((12, 345)));
+        assert_eq!(ninja_status("-- Found OpenMP"), None);
+        assert_eq!(ninja_status("[x/y] z"), None);
+        let cache =
+            "# c\nCMAKE_C_COMPILER_AR:FILEPATH=/ar\nCMAKE_C_COMPILER:FILEPATH=/usr/bin/cc\n";
+        assert_eq!(cache_entry(cache, "CMAKE_C_COMPILER"), Some("/usr/bin/cc"));
+        assert_eq!(cache_entry(cache, "CMAKE_CXX_COMPILER"), None);
+    }
+}

@@ -34,6 +34,13 @@ pub enum Error {
         /// What is there instead.
         found: String,
     },
+    /// A folder with a single file and with an index of several.
+    #[error("{}: the folder has both model.safetensors and model.safetensors.index.json: remove the one \
+             that is not meant", path.display())]
+    AmbiguousFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A GGUF file breaks the format, or says what this engine does not support.
     #[error("{}: {place}: {fault}", path.display())]
     Gguf {

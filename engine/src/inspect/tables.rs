@@ -127,11 +127,11 @@ fn scalar_text(value: &Value<'_>, full: bool) -> String {
         Value::Int16(value) => value.to_string(),
         Value::Uint32(value) => value.to_string(),
         Value::Int32(value) => value.to_string(),
-        Value::Float32(value) => value.to_string(),
+        Value::Float32(value) => format!("{value:?}"),
         Value::Bool(value) => value.to_string(),
         Value::Uint64(value) => value.to_string(),
         Value::Int64(value) => value.to_string(),
-        Value::Float64(value) => value.to_string(),
+        Value::Float64(value) => format!("{value:?}"),
         Value::String(text) if full => format!("{text:?}"),
         Value::String(text) => {
             let cut: String = text.chars().take(LONGEST_TEXT).collect();

@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
     /// found before anything is allocated or looped over.
     pub(super) fn count(&mut self, what: &'static str, shortest: u64) -> Result<u64, Located> {
         let start = self.position();
-        let count = self.u64(what)?;
+        let count = self.u64("a count")?;
         let left = self.left();
         if count > left / shortest {
             return Err(GgufFault::Count { what, count, shortest, left }.at(start));

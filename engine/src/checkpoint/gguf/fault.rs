@@ -21,7 +21,7 @@ pub enum GgufFault {
         left: u64,
     },
     /// The file does not start with "GGUF".
-    #[error("the magic is {:?}, not \"GGUF\"", found.escape_ascii().to_string())]
+    #[error("the magic is \"{}\", not \"GGUF\"", found.escape_ascii())]
     Magic {
         /// The first four bytes.
         found: [u8; 4],
@@ -175,6 +175,15 @@ pub enum GgufFault {
         bytes: u64,
         /// The length of the file.
         file: u64,
+    },
+    /// Bytes after the last tensor's data that nothing in the header speaks of.
+    #[error(
+        "{bytes} bytes follow the last tensor's data: the tensor count is wrong, or something was \
+             appended"
+    )]
+    Unaccounted {
+        /// How many bytes.
+        bytes: u64,
     },
 }
 

@@ -53,7 +53,25 @@ pub(super) fn read(
             return Err(fault.at(offset_field).in_file(file, subject));
         }
     }
+    refuse_unaccounted(file, &table, cursor.position(), alignment)?;
     Ok((table, data_offset))
+}
+
+/// A file ends with its last tensor, or with that tensor's padding: a tensor count that lost a bit would
+/// otherwise hide tensors without a word.
+fn refuse_unaccounted(
+    file: &FileBytes,
+    table: &TensorTable,
+    header_end: u64,
+    alignment: u32,
+) -> Result<(), Error> {
+    let last = table.all().last();
+    let end = last.map_or(header_end, |tensor| tensor.offset + tensor.bytes);
+    if file.len() <= end.next_multiple_of(u64::from(alignment)) {
+        return Ok(());
+    }
+    let fault = GgufFault::Unaccounted { bytes: file.len() - end };
+    Err(fault.at(end).in_file(file, Subject::Data))
 }
 
 fn read_info(cursor: &mut Cursor<'_>, name: &str) -> Result<Info, Located> {

@@ -65,13 +65,19 @@ pub enum SafetensorsFault {
         /// Where the previous tensor ends.
         expected: u64,
     },
-    /// The tensors end before or after the end of the file.
-    #[error("the tensors take {tensors} bytes, the file has {file} after its header")]
-    End {
-        /// The bytes of all tensors.
-        tensors: u64,
+    /// A tensor whose data end behind the end of the file.
+    #[error("its data end at offset {end}, the file has {left} bytes after its header")]
+    BehindEnd {
+        /// The second offset found.
+        end: u64,
         /// The bytes after the header.
-        file: u64,
+        left: u64,
+    },
+    /// Bytes after the last tensor's data that nothing in the header speaks of.
+    #[error("{bytes} bytes follow the last tensor's data")]
+    Unaccounted {
+        /// How many bytes.
+        bytes: u64,
     },
     /// A tensor that another file of the folder has too.
     #[error("the tensor occurs twice: first in {}", first.display())]
@@ -83,6 +89,12 @@ pub enum SafetensorsFault {
     #[error("the index places it in {file:?}: a plain file name ending in .safetensors is needed")]
     ShardName {
         /// The file name found.
+        file: String,
+    },
+    /// An index entry whose file is not in the folder.
+    #[error("the index places it in {file:?}, which is not a file of the folder")]
+    NoShard {
+        /// The file that the index names.
         file: String,
     },
     /// An index entry for a tensor that its file does not have.

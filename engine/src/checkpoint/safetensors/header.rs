@@ -41,32 +41,25 @@ struct Info {
 pub(super) fn read(file: &FileBytes, number: usize) -> Result<Header, Error> {
     let json = header_bytes(file)?;
     let Lines { mut infos, notes } = serde_json::from_slice(json).map_err(|error| {
-        let column = error.column().saturating_sub(1) as u64;
-        SafetensorsFault::Json(error).in_file(file, Subject::Header.at(LENGTH_BYTES + column))
+        let offset = LENGTH_BYTES + position(json, &error);
+        SafetensorsFault::Json(error).in_file(file, Subject::Header.at(offset))
     })?;
     infos.sort_by_key(|(_, info)| info.data_offsets);
     let data_offset = LENGTH_BYTES + json.len() as u64;
-    let mut tensors = Vec::with_capacity(infos.len());
-    let mut expected = 0;
-    for (name, info) in infos {
-        let bytes = check(&info, expected).map_err(|fault| {
-            fault.in_file(
-                file,
-                Subject::Tensor(name.clone()).at(data_offset.saturating_add(info.data_offsets.0)),
-            )
-        })?;
-        let format = format(info.dtype).map_err(|fault| {
-            fault.in_file(file, Subject::Tensor(name.clone()).at(data_offset + expected))
-        })?;
-        let shape = info.shape.iter().map(|&extent| extent as usize).collect();
-        let offset = data_offset + expected;
-        tensors.push(Tensor { name, format, shape, offset, bytes, file: number });
-        expected += bytes;
-    }
     let left = file.len() - data_offset;
-    if expected != left {
-        let fault = SafetensorsFault::End { tensors: expected, file: left };
-        return Err(fault.in_file(file, Subject::Data.at(data_offset)));
+    let mut tensors = Vec::with_capacity(infos.len());
+    let mut end = 0;
+    for (name, info) in infos {
+        let offset = data_offset + end;
+        let (format, bytes) = check(&info, end, left)
+            .map_err(|fault| fault.in_file(file, Subject::Tensor(name.clone()).at(offset)))?;
+        let shape = info.shape.iter().map(|&extent| extent as usize).collect();
+        tensors.push(Tensor { name, format, shape, offset, bytes, file: number });
+        end += bytes;
+    }
+    if end < left {
+        let fault = SafetensorsFault::Unaccounted { bytes: left - end };
+        return Err(fault.in_file(file, Subject::Data.at(data_offset + end)));
     }
     Ok(Header { tensors, notes })
 }
@@ -85,8 +78,16 @@ fn header_bytes(file: &FileBytes) -> Result<&[u8], Error> {
     Ok(&rest[..length as usize])
 }
 
-/// The bytes of a tensor whose data must start at offset `expected`.
-fn check(info: &Info, expected: u64) -> Result<u64, SafetensorsFault> {
+/// Where in `json` the error was found, in bytes from its start.
+fn position(json: &[u8], error: &serde_json::Error) -> u64 {
+    let lines = json.split_inclusive(|&byte| byte == b'\n');
+    let before: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
+    (before + error.column().saturating_sub(1)) as u64
+}
+
+/// The format and the bytes of a tensor whose data must start at offset `expected`, with `left` bytes
+/// of data in the file.
+fn check(info: &Info, expected: u64, left: u64) -> Result<(Format, u64), SafetensorsFault> {
     let elements =
         info.shape.iter().try_fold(1, |product: u64, &extent| product.checked_mul(extent));
     let bits = elements.and_then(|elements| elements.checked_mul(info.dtype.bitsize() as u64));
@@ -100,7 +101,10 @@ fn check(info: &Info, expected: u64) -> Result<u64, SafetensorsFault> {
     if begin != expected {
         return Err(SafetensorsFault::Begin { begin, expected });
     }
-    Ok(bytes)
+    if end > left {
+        return Err(SafetensorsFault::BehindEnd { end, left });
+    }
+    Ok((format(info.dtype)?, bytes))
 }
 
 fn format(dtype: Dtype) -> Result<Format, SafetensorsFault> {

@@ -48,9 +48,15 @@ impl Index {
         Ok(index)
     }
 
-    /// The file names, each once, in alphabetical order.
-    pub(super) fn shards(&self) -> BTreeSet<&str> {
-        self.weight_map.iter().map(|(_, shard)| shard.as_str()).collect()
+    /// The file names, each once, in alphabetical order. All of them must be in `folder`.
+    pub(super) fn shards_in(&self, folder: &Path) -> Result<BTreeSet<&str>, Error> {
+        let mut shards = BTreeSet::new();
+        for (name, shard) in &self.weight_map {
+            if shards.insert(shard.as_str()) && !folder.join(shard).is_file() {
+                return Err(self.fault(name, SafetensorsFault::NoShard { file: shard.clone() }));
+            }
+        }
+        Ok(shards)
     }
 
     /// Checks that index and files say the same: every tensor is where the index places it, and the

@@ -53,16 +53,17 @@ impl Safetensors {
                 Ok(open)
             }
             (false, true) => Self::open_shards(path, &Index::read(&index)?),
-            (both, _) => {
-                let found = if both { "a folder with both" } else { "a folder without either" };
-                Err(Error::NotACheckpoint { path: path.to_path_buf(), found: found.to_owned() })
+            (true, true) => Err(Error::AmbiguousFolder { path: path.to_path_buf() }),
+            (false, false) => {
+                let found = "the folder has neither file of safetensors".to_owned();
+                Err(Error::NotACheckpoint { path: path.to_path_buf(), found })
             }
         }
     }
 
     fn open_shards(path: &Path, index: &Index) -> Result<Self, Error> {
         let mut open = Self::empty(path.to_path_buf());
-        for shard in index.shards() {
+        for shard in index.shards_in(path)? {
             open.add(FileBytes::map(&path.join(shard))?)?;
         }
         index.check(&open.files, &open.tensors)?;

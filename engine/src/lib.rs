@@ -1,5 +1,20 @@
 //! The inference engine: checkpoints, tokenizers, models, and the verbs of the binary `plumb`.
 
+pub mod batch;
+pub mod chat_template;
 pub mod checkpoint;
+pub mod cli;
+pub mod config;
+pub mod generation;
+pub mod hidden;
 pub mod inspect;
+pub mod kv_cache;
+pub mod layers;
+pub mod model;
+pub mod models;
+pub mod numerics;
+pub mod runner;
+pub mod sampler;
+pub mod taps;
 pub mod tokenizer;
+pub mod weights;

@@ -1,0 +1,143 @@
+//! The configuration of a Hugging Face folder: `config.json`.
+
+use kernels::ops::Pairs;
+
+use super::keys::Keys;
+use super::{ComputeType, ConfigError, ModelConfig, RopeConfig, RopeScaling};
+use crate::checkpoint::Safetensors;
+use crate::models::{Family, family_named, family_names};
+
+/// Keys that say nothing about the computation, whatever the family, with the reason.
+const IGNORED: &[(&str, &str)] = &[
+    ("_name_or_path", "where the file once lay"),
+    ("architectures", "model_type names the family"),
+    ("attention_dropout", "used in training only"),
+    ("bos_token_id", "the tokenizer decides which tokens start a prompt"),
+    ("initializer_range", "used in training only"),
+    ("pad_token_id", "no batch is padded"),
+    ("transformers_version", "the version that wrote the file"),
+    ("use_cache", "how to generate, not what to compute"),
+];
+
+/// The base of the rotary embedding where a configuration names none.
+const DEFAULT_ROPE_BASE: f32 = 10_000.0;
+
+pub(super) fn read(files: &Safetensors) -> Result<ModelConfig, ConfigError> {
+    let folder = if files.path().is_dir() { Some(files.path()) } else { files.path().parent() };
+    let keys = Keys::read(folder.unwrap_or(files.path()).join("config.json"))?;
+    let family = family(&keys)?;
+    let config = model(&keys, family)?;
+    for (key, _reason) in IGNORED.iter().chain(family.ignored) {
+        keys.find(key);
+    }
+    for fixed in family.fixed {
+        if keys.find(fixed.key).is_some_and(|value| !(fixed.accepts)(value)) {
+            return Err(keys.refuse(fixed.key, fixed.expected));
+        }
+    }
+    unknown(&keys, family)?;
+    Ok(config)
+}
+
+fn family(keys: &Keys) -> Result<&'static Family, ConfigError> {
+    let name = keys.required("model_type", "the name of a family", keys.string("model_type")?)?;
+    family_named(&name).ok_or_else(|| ConfigError::Architecture {
+        path: keys.path().to_path_buf(),
+        found: name,
+        supported: family_names(),
+    })
+}
+
+fn unknown(keys: &Keys, family: &'static Family) -> Result<(), ConfigError> {
+    let unused = keys.unused();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    Err(ConfigError::UnknownKeys {
+        path: keys.path().to_path_buf(),
+        family: family.name,
+        keys: unused,
+    })
+}
+
+fn model(keys: &Keys, family: &'static Family) -> Result<ModelConfig, ConfigError> {
+    let size = |key| keys.required(key, "a whole number", keys.usize(key)?);
+    let (hidden, heads) = (size("hidden_size")?, size("num_attention_heads")?);
+    if keys.string("hidden_act")?.is_some_and(|name| name != "silu") {
+        return Err(keys.refuse("hidden_act", "\"silu\""));
+    }
+    let norm_eps = keys.f32("rms_norm_eps")?;
+    Ok(ModelConfig {
+        family,
+        vocabulary: size("vocab_size")?,
+        hidden,
+        intermediate: size("intermediate_size")?,
+        layers: size("num_hidden_layers")?,
+        heads,
+        key_value_heads: keys.usize("num_key_value_heads")?.unwrap_or(heads),
+        head_dim: keys.usize("head_dim")?.unwrap_or(hidden / heads.max(1)),
+        context_length: size("max_position_embeddings")?,
+        norm_eps: keys.required("rms_norm_eps", "a number", norm_eps)?,
+        rope: rope(keys, family)?,
+        attention_bias: keys.bool("attention_bias")?.unwrap_or(false),
+        tied_head: keys.bool("tie_word_embeddings")?.unwrap_or(false),
+        compute: compute(keys)?,
+        end_ids: keys.ids("eos_token_id")?,
+    })
+}
+
+/// `dtype`, or `torch_dtype` as it was called before transformers 5.
+fn compute(keys: &Keys) -> Result<Option<ComputeType>, ConfigError> {
+    let (new, old) = (keys.string("dtype")?, keys.string("torch_dtype")?);
+    let key = if new.is_some() { "dtype" } else { "torch_dtype" };
+    match new.or(old).as_deref() {
+        None => Ok(None),
+        Some("float32") => Ok(Some(ComputeType::F32)),
+        Some("bfloat16") => Ok(Some(ComputeType::Bf16)),
+        Some(_) => Err(keys.refuse(key, "\"float32\" or \"bfloat16\"")),
+    }
+}
+
+/// `rope_parameters`, or `rope_theta` and `rope_scaling` as they were before transformers 5.
+fn rope(keys: &Keys, family: &'static Family) -> Result<RopeConfig, ConfigError> {
+    let outer_base = keys.f32("rope_theta")?;
+    let parameters = match keys.object("rope_parameters")? {
+        None => keys.object("rope_scaling")?,
+        Some(parameters) if keys.find("rope_scaling").is_some() => {
+            return Err(parameters.refuse("rope_scaling", "only one of rope_parameters and rope_scaling"));
+        }
+        Some(parameters) => Some(parameters),
+    };
+    let (inner_base, scaling) = match parameters {
+        None => (None, RopeScaling::None),
+        Some(parameters) => {
+            let scaling = scaling(&parameters)?;
+            let base = parameters.f32("rope_theta")?;
+            unknown(&parameters, family)?;
+            (base, scaling)
+        }
+    };
+    let base = inner_base.or(outer_base).unwrap_or(DEFAULT_ROPE_BASE);
+    Ok(RopeConfig { base, pairs: Pairs::Halves, scaling })
+}
+
+fn scaling(keys: &Keys) -> Result<RopeScaling, ConfigError> {
+    let number = |key| keys.required(key, "a number", keys.f32(key)?);
+    let (new, old) = (keys.string("rope_type")?, keys.string("type")?);
+    let key = if new.is_some() { "rope_type" } else { "type" };
+    match new.or(old).as_deref() {
+        None | Some("default") => Ok(RopeScaling::None),
+        Some("linear") => Ok(RopeScaling::Linear { factor: number("factor")? }),
+        Some("llama3") => Ok(RopeScaling::Llama3 {
+            factor: number("factor")?,
+            low_frequency_factor: number("low_freq_factor")?,
+            high_frequency_factor: number("high_freq_factor")?,
+            original_context: keys.required(
+                "original_max_position_embeddings",
+                "a whole number",
+                keys.usize("original_max_position_embeddings")?,
+            )?,
+        }),
+        Some(_) => Err(keys.refuse(key, "\"default\", \"linear\" or \"llama3\"")),
+    }
+}

@@ -1,0 +1,1 @@
+//! Configurations that are refused, and what the refusal says.

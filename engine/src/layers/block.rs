@@ -1,0 +1,34 @@
+//! The pre-norm residual block of almost every decoder.
+
+use super::{Attention, GatedMlp, Pass, RmsNorm};
+use crate::hidden::Hidden;
+
+/// `x + attention(norm(x))`, then `x + mlp(norm(x))`.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// The norm before attention.
+    pub attention_norm: RmsNorm,
+    /// Attention.
+    pub attention: Attention<'a>,
+    /// The norm before the feed-forward network.
+    pub mlp_norm: RmsNorm,
+    /// The feed-forward network.
+    pub mlp: GatedMlp<'a>,
+}
+
+impl Block<'_> {
+    /// Applies the block to the residual stream.
+    pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
+        let normed = self.attention_norm.forward(pass, x);
+        pass.tap("attention_norm", &normed);
+        let attended = self.attention.forward(pass, &normed);
+        pass.tap("attention", &attended);
+        let x = pass.numerics.add(attended, x);
+        pass.tap("middle", &x);
+        let normed = self.mlp_norm.forward(pass, &x);
+        pass.tap("mlp_norm", &normed);
+        let fed = self.mlp.forward(pass, &normed);
+        pass.tap("mlp", &fed);
+        pass.numerics.add(fed, &x)
+    }
+}

@@ -457,7 +457,7 @@ fn the_page_has_a_row_a_track_and_capped_cells() {
     for (index, row) in rows.iter().enumerate() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
         assert_eq!(cells.len(), 3, "{row}");
-        assert!(cells[0].trim().starts_with(&format!("{} ", index + 1)), "{row}");
+        assert!(cells[0].trim().starts_with(&format!("{}. ", index + 1)), "{row}");
         for cell in cells {
             assert!(cell.trim().chars().count() <= 220 && !cell.trim().is_empty(), "{cell}");
         }
@@ -481,9 +481,9 @@ fn a_stale_page_is_named_by_its_first_row() {
     let page = render_markdown(&gaps, &[], &present());
     std::fs::write(&path, &page).unwrap();
     check(root.path(), &gaps, &[], &present()).unwrap();
-    std::fs::write(&path, page.replace("| 7 G Grouped", "| 7 G grouped")).unwrap();
+    std::fs::write(&path, page.replace("| 7. Grouped", "| 7. grouped")).unwrap();
     let error = check(root.path(), &gaps, &[], &present()).unwrap_err().to_string();
-    assert!(error.contains("found:    | 7 G grouped"), "{error}");
+    assert!(error.contains("found:    | 7. grouped"), "{error}");
     std::fs::write(&path, page.trim_end()).unwrap();
     assert!(check(root.path(), &gaps, &[], &present()).is_err());
     std::fs::remove_file(&path).unwrap();

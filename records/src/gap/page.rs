@@ -56,7 +56,7 @@ pub fn render_markdown(gaps: &OpenGaps, records: &[Record], present: &Present) -
     page.push_str(&counts(&cells));
     page.push_str("\n\n| Track | Status | Next gate |\n|---|---|---|\n");
     for (track, cell) in gaps.tracks.iter().zip(&cells) {
-        let head = format!("{} {} {}", track.row, letter(track), track.title);
+        let head = format!("{}. {} ({})", track.row, track.title, letter(track));
         let status = capped(&format!("**{}** {}", cell.word, cell.why), CELL_LIMIT);
         let next = capped(&cell.next, CELL_LIMIT);
         page.push_str(&format_row(&[&head, &status, &next]));

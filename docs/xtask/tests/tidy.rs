@@ -1,0 +1,17 @@
+//! The rules hold over this workspace: `cargo test --workspace` is enough to notice.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+use xtask::RULES;
+use xtask::workspace::Workspace;
+
+#[test]
+fn the_workspace_is_tidy() {
+    let workspace = Workspace::ours().unwrap();
+    assert!(workspace.files.len() > 50, "git lists the files of the workspace");
+    let defects: Vec<String> = RULES
+        .iter()
+        .flat_map(|(_, check)| check(&workspace))
+        .map(|defect| defect.to_string())
+        .collect();
+    assert!(defects.is_empty(), "{}", defects.join("\n"));
+}

@@ -204,6 +204,18 @@ impl Tokenizer {
         self.special.unknown
     }
 
+    /// The texts of the tokens with a role, under the names that chat templates know them by.
+    pub fn special_token_texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let roles = [
+            ("bos_token", self.special.bos),
+            ("eos_token", self.special.eos),
+            ("unk_token", self.special.unknown),
+            ("sep_token", self.special.separator),
+        ];
+        let text = |id| self.vocabulary.token(id).ok().map(|token| token.text.as_str());
+        roles.into_iter().filter_map(move |(name, id)| Some((name, text(id?)?)))
+    }
+
     /// Whether a model that emits this token has finished its answer.
     pub fn is_end_of_generation(&self, id: u32) -> bool {
         self.special.end_of_generation.contains(&id)

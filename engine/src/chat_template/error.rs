@@ -1,0 +1,65 @@
+//! Why a conversation cannot be rendered.
+
+use std::fmt;
+
+use crate::checkpoint;
+
+/// A template that does not compile, or a conversation that it refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatTemplateError {
+    /// The template cannot be read from the file's metadata.
+    #[error(transparent)]
+    Metadata(#[from] checkpoint::Error),
+    /// The template is not a Jinja2 program.
+    #[error("the chat template does not compile: line {line}: {fault}")]
+    Syntax {
+        /// The line, counted from 1; 0 if it is not known.
+        line: usize,
+        /// What the parser says.
+        fault: String,
+    },
+    /// The template itself refused the conversation, by `raise_exception`.
+    #[error("the chat template refuses the conversation: {message}")]
+    Refused {
+        /// The template's own words.
+        message: String,
+    },
+    /// The template uses something that is not there, or runs for too long.
+    #[error("the chat template failed: line {line}: {source}")]
+    Rendering {
+        /// The line, counted from 1; 0 if it is not known.
+        line: usize,
+        /// What happened there.
+        source: Box<minijinja::Error>,
+    },
+}
+
+/// What `raise_exception` throws, found again behind the engine's own error.
+#[derive(Debug)]
+pub(super) struct Raised(pub(super) String);
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl ChatTemplateError {
+    pub(super) fn syntax(error: &minijinja::Error) -> Self {
+        let fault = error.detail().map_or_else(|| error.to_string(), ToOwned::to_owned);
+        Self::Syntax { line: error.line().unwrap_or(0), fault }
+    }
+
+    pub(super) fn rendering(error: minijinja::Error) -> Self {
+        let mut cause: Option<&dyn std::error::Error> = Some(&error);
+        while let Some(current) = cause {
+            if let Some(Raised(message)) = current.downcast_ref() {
+                return Self::Refused { message: message.clone() };
+            }
+            cause = current.source();
+        }
+        Self::Rendering { line: error.line().unwrap_or(0), source: Box::new(error) }
+    }
+}

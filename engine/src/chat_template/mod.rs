@@ -1,0 +1,92 @@
+//! Chat templates: a conversation as the text that the model was trained to continue.
+//!
+//! Templates are Jinja2 programs that come with the model. They are rendered the way the transformers
+//! library renders them (`utils/chat_template_utils.py`): blocks trimmed on both sides, loop controls,
+//! Python's string and dictionary methods, `tojson` without HTML escapes, `raise_exception`,
+//! `strftime_now`, and `{% generation %}` as a block without effect.
+
+mod environment;
+mod error;
+mod generation_block;
+mod message;
+mod python_json;
+mod python_methods;
+
+use minijinja::Environment;
+use minijinja::value::{Serde, Value};
+use serde_json::Map;
+
+use crate::checkpoint::gguf::Metadata;
+use crate::tokenizer::Tokenizer;
+
+pub use error::ChatTemplateError;
+pub use message::Message;
+
+/// The name under which the template is compiled, seen in messages.
+const NAME: &str = "chat_template";
+
+/// A compiled template.
+#[derive(Debug)]
+pub struct ChatTemplate {
+    environment: Environment<'static>,
+    source: String,
+    /// Variables that every rendering has: `bos_token` and the like.
+    special_tokens: Map<String, serde_json::Value>,
+}
+
+impl ChatTemplate {
+    /// Compiles a template. `special_tokens` are variables for it: the texts of the tokens with a role,
+    /// under the names that templates use (`bos_token`, `eos_token`).
+    pub fn new<'s>(
+        source: &str,
+        special_tokens: impl IntoIterator<Item = (&'s str, &'s str)>,
+    ) -> Result<Self, ChatTemplateError> {
+        let compile = || {
+            let mut environment = environment::python_like()?;
+            environment.add_template_owned(NAME, generation_block::without_effect(source))?;
+            Ok(environment)
+        };
+        let environment = compile().map_err(|error| ChatTemplateError::syntax(&error))?;
+        let special_tokens =
+            special_tokens.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect();
+        Ok(Self { environment, source: source.to_owned(), special_tokens })
+    }
+
+    /// The template in the metadata of a GGUF file, `tokenizer.chat_template`; None if there is none.
+    pub fn from_gguf(
+        metadata: &Metadata<'_>,
+        tokenizer: &Tokenizer,
+    ) -> Result<Option<Self>, ChatTemplateError> {
+        let source = metadata.find::<&str>("tokenizer.chat_template")?;
+        source.map(|source| Self::new(source, tokenizer.special_token_texts())).transpose()
+    }
+
+    /// The template's own text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The text of a conversation. With `add_generation_prompt` it ends where the answer begins. `extra`
+    /// are further variables (`tools`, `enable_thinking`), which win over the special tokens.
+    pub fn render(
+        &self,
+        messages: &[Message],
+        add_generation_prompt: bool,
+        extra: &Map<String, serde_json::Value>,
+    ) -> Result<String, ChatTemplateError> {
+        // transformers always defines these two; templates ask whether they are none.
+        let absent = ["tools", "documents"].map(|name| (name, Value::from(())));
+        let given = [
+            ("messages", Value::from(Serde(messages))),
+            ("add_generation_prompt", Value::from(add_generation_prompt)),
+        ];
+        let values = self.special_tokens.iter().chain(extra);
+        let further = values.map(|(name, value)| (name.as_str(), Value::from(Serde(value))));
+        let variables = Value::from_pairs(absent.into_iter().chain(given).chain(further));
+        let template = self
+            .environment
+            .get_template(NAME)
+            .map_err(|error| ChatTemplateError::syntax(&error))?;
+        template.render(variables).map_err(ChatTemplateError::rendering)
+    }
+}

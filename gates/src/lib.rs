@@ -1,1 +1,31 @@
-//! gates
+//! Does it agree? The gate runner and its kinds.
+//!
+//! The path of one run, in order: [`spec`] reads the gate, [`workload`] its inputs; [`subject`] finds the shipped `plumb` and
+//! drives it; [`supplies`] gives the checkpoint and the oracle or its golden; [`bench`] holds all of it; [`run`] opens the
+//! record, lets [`collect`] ask both sides, asks the rules of [`validity`], lets [`judge`] decide and appends the record.
+//! [`capture`] takes goldens from a live oracle; [`prove`] plants the faults of [`fault`] and demands that each is caught.
+//!
+//! What it never does: link the engine, decide a verdict while it measures, or compare floats outside of [`compare`].
+
+pub mod bench;
+pub mod capture;
+pub mod chain;
+pub mod collect;
+pub mod command;
+pub mod compare;
+pub mod evidence;
+pub mod fault;
+pub mod interrupt;
+pub mod judge;
+pub mod kind;
+pub mod prove;
+pub mod recording;
+pub mod report;
+pub mod rule;
+pub mod run;
+pub mod samples;
+pub mod spec;
+pub mod subject;
+pub mod supplies;
+pub mod validity;
+pub mod workload;

@@ -1,0 +1,75 @@
+//! Everything that one run of a gate works with, resolved and pinned before anything is measured.
+
+use oracles::Progress;
+use oracles::checkpoint::Checkpoint;
+use oracles::registry::OracleSpec;
+use oracles::verbs::Identity;
+use records::record::OracleSource;
+
+use crate::spec::NamedSpec;
+use crate::subject::{FoundBy, Info, Subject};
+use crate::supplies::{Supplies, Wanted};
+use crate::validity::Violation;
+use crate::workload::Workload;
+
+/// The subject's binary as the record names it.
+#[derive(Debug, Clone)]
+pub struct SubjectIdentity {
+    /// SHA-256 of the binary.
+    pub binary_sha256: String,
+    /// How it was found.
+    pub found_by: FoundBy,
+    /// What it says about itself, without a model.
+    pub info: Info,
+}
+
+/// One gate, ready to run.
+pub struct Bench<'a> {
+    /// The gate.
+    pub gate: &'a NamedSpec,
+    /// Its inputs; `None` for a corpus that brings its own.
+    pub workload: Option<&'a Workload>,
+    /// Its pinned oracle.
+    pub oracle: &'a OracleSpec,
+    /// The engine under test.
+    pub subject: Subject<'a>,
+    /// What that engine is.
+    pub identity: &'a SubjectIdentity,
+    /// V-DIRTY, when the binary is not this tree's: the run is refused, and its record says so.
+    pub refusal: Option<Violation>,
+    /// Checkpoint, oracle, golden, vocabularies.
+    pub supplies: &'a dyn Supplies,
+    /// Live oracle or golden.
+    pub wanted: Wanted,
+    /// Where progress is shown.
+    pub progress: Progress,
+}
+
+/// Whose answers were compared with.
+#[derive(Debug, Clone)]
+pub struct ReferenceInfo {
+    /// Live or golden.
+    pub source: OracleSource,
+    /// When the golden was captured.
+    pub captured_at: Option<String>,
+    /// Who answered.
+    pub identity: Identity,
+}
+
+/// What is known about a run beside its samples; it fills while the run goes on, so that a run that stops half-way still
+/// says how far it came.
+#[derive(Debug, Clone, Default)]
+pub struct Circumstances {
+    /// Whose answers.
+    pub reference: Option<ReferenceInfo>,
+    /// On what.
+    pub checkpoint: Option<Checkpoint>,
+    /// What the engine said with the model loaded.
+    pub info: Option<Info>,
+    /// Broken rules of the reference.
+    pub violations: Vec<Violation>,
+    /// Wall time of the subject's answers.
+    pub subject_ms: Option<u64>,
+    /// Wall time of the oracle's answers.
+    pub oracle_ms: Option<u64>,
+}

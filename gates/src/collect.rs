@@ -1,0 +1,144 @@
+//! The runner: asks both sides and keeps what they answer. It decides no verdict.
+
+mod generations;
+mod texts;
+
+pub use generations::{prompt, request};
+pub use texts::text_prompt;
+
+use std::time::Instant;
+
+use oracles::checkpoint::{Checkpoint, CheckpointError};
+use oracles::golden::{Golden, GoldenManifest};
+use oracles::package::PackageError;
+use oracles::verbs::Oracle;
+use records::record::OracleSource;
+
+use crate::bench::{Bench, Circumstances, ReferenceInfo};
+use crate::chain;
+use crate::judge::Trouble;
+use crate::rule::Rule;
+use crate::samples::Samples;
+use crate::spec::Corpus;
+use crate::subject::SubjectError;
+use crate::supplies::Wanted;
+use crate::validity::{self, Violation};
+
+/// Who answers for the oracle.
+pub enum Reference {
+    /// A running oracle, with the manifest of its golden where there is one (it holds the measured noise).
+    Live(Box<dyn Oracle>, Option<GoldenManifest>),
+    /// Answers of an earlier day.
+    Golden(Golden),
+}
+
+/// Collects all samples of a gate. What is learnt on the way stands in `circumstances`, whatever happens.
+pub fn collect(bench: &Bench<'_>, circumstances: &mut Circumstances) -> Result<Samples, Trouble> {
+    if let Some(violation) = &bench.refusal {
+        return Err(Trouble::Void(violation.clone()));
+    }
+    match &bench.gate.spec.check.tokenizer {
+        Some(check) if check.corpus == Corpus::OracleVocabularies => {
+            texts::vocabularies(bench, check, circumstances)
+        }
+        Some(check) => texts::inputs(bench, check, circumstances),
+        None => generations::collect(bench, circumstances),
+    }
+}
+
+/// The checkpoint; a wrong hash voids, an absent one skips.
+pub fn checkpoint(
+    bench: &Bench<'_>,
+    circumstances: &mut Circumstances,
+) -> Result<Checkpoint, Trouble> {
+    // `spec::parse` demands the key for every kind that comes here.
+    let name = bench.gate.spec.checkpoint.as_deref().unwrap_or_default();
+    let checkpoint = bench.supplies.checkpoint(name).map_err(|error| trouble(&error))?;
+    circumstances.checkpoint = Some(checkpoint.clone());
+    Ok(checkpoint)
+}
+
+/// The live oracle or its golden, with the rules about it asked.
+pub fn reference(
+    bench: &Bench<'_>,
+    checkpoint: &Checkpoint,
+    circumstances: &mut Circumstances,
+) -> Result<Reference, Trouble> {
+    let reference = choose(bench, checkpoint)?;
+    let (info, violations) = match &reference {
+        Reference::Live(oracle, _) => {
+            let identity = oracle.identity().clone();
+            let info = ReferenceInfo { source: OracleSource::Live, captured_at: None, identity };
+            (info, Vec::new())
+        }
+        Reference::Golden(golden) => {
+            let manifest = &golden.manifest;
+            let info = ReferenceInfo {
+                source: OracleSource::Golden,
+                captured_at: Some(manifest.captured_at.clone()),
+                identity: manifest.oracle.clone(),
+            };
+            let workload =
+                bench.workload.and_then(|workload| validity::workload(manifest, workload));
+            (
+                info,
+                [validity::checkpoint(manifest, checkpoint), workload]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            )
+        }
+    };
+    circumstances.violations.extend(validity::pin(&info.identity, bench.oracle));
+    circumstances.violations.extend(violations);
+    circumstances.reference = Some(info);
+    Ok(reference)
+}
+
+fn choose(bench: &Bench<'_>, checkpoint: &Checkpoint) -> Result<Reference, Trouble> {
+    let failed = |error: oracles::Error| trouble(&error);
+    if bench.wanted != Wanted::Golden {
+        let provision = bench.wanted == Wanted::Live;
+        if let Some(oracle) = bench.supplies.oracle(checkpoint, provision).map_err(failed)? {
+            let golden = bench.supplies.golden().map_err(failed)?;
+            return Ok(Reference::Live(oracle, golden.map(|golden| golden.manifest)));
+        }
+    }
+    let name = &bench.oracle.name;
+    match bench.supplies.golden().map_err(failed)? {
+        Some(golden) => Ok(Reference::Golden(golden)),
+        None => Err(Trouble::Skip(format!(
+            "there is no golden of {name} for this gate, and {name} is not provisioned: `gate oracle provision {name}`, \
+             or `gate run {} --live`",
+            bench.gate.name
+        ))),
+    }
+}
+
+/// What an error of the oracles' side means for the run.
+pub fn trouble(error: &oracles::Error) -> Trouble {
+    use oracles::Error;
+    let reason = chain::of(error);
+    match error {
+        Error::Golden(_) => Trouble::Void(Violation { rule: Rule::Pin, reason }),
+        Error::Checkpoint(
+            CheckpointError::Hash { .. }
+            | CheckpointError::Bytes { .. }
+            | CheckpointError::Package(PackageError::Hash { .. }),
+        ) => Trouble::Void(Violation { rule: Rule::Checkpoint, reason }),
+        Error::Checkpoint(_) | Error::Spec(_) | Error::Home(_) => Trouble::Skip(reason),
+        Error::Provision(_) | Error::Launch(_) | Error::Verb(_) | Error::Place(_) => {
+            Trouble::NotEstablished(reason)
+        }
+    }
+}
+
+/// The subject owes an answer to `asked` cases.
+pub fn unanswered(asked: usize) -> impl Fn(SubjectError) -> Trouble {
+    move |error| Trouble::Subject { asked: asked as u64, error }
+}
+
+/// Milliseconds since `started`.
+pub fn elapsed_ms(started: Instant) -> u64 {
+    started.elapsed().as_millis() as u64
+}

@@ -1,0 +1,218 @@
+//! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress.
+
+mod capture;
+mod error;
+mod gaps;
+mod list;
+mod prepare;
+mod prove;
+mod records;
+mod run;
+mod supply;
+
+pub use error::CommandError;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use oracles::{Home, Progress};
+
+use crate::rule::{EXIT_ERROR, EXIT_INTERRUPTED};
+use crate::{chain, interrupt};
+
+/// Does the engine agree with its oracles?
+#[derive(Debug, Parser)]
+#[command(name = "gate", version, max_term_width = 100)]
+struct Cli {
+    /// Workspace root; by default found at or above the current folder
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Folder of fetched checkpoints and provisioned oracles; by default in the user's cache
+    #[arg(long, global = true, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Name every gate
+    List {
+        /// One JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what a gate compares, its pins and bounds, its faults, and what each exit status means
+    Explain {
+        /// The gate
+        name: String,
+    },
+    /// Compare the engine with the oracle, or with the oracle's golden where it is not provisioned; append a record
+    Run(RunArguments),
+    /// Capture a gate's golden from the live oracle
+    Capture {
+        /// The gate
+        name: String,
+    },
+    /// Plant a gate's faults and demand that each turns it red
+    Prove(ProveArguments),
+    /// Fetch a checkpoint, resuming where an earlier fetch stopped
+    Fetch {
+        /// The checkpoint
+        name: String,
+    },
+    /// List or provision oracles
+    #[command(subcommand)]
+    Oracle(OracleCommand),
+    /// Write docs/open-gaps.md from the tracks and the records
+    Gaps {
+        /// Fail when the page is stale or the failing gates are not those that open-gaps.toml lists; write nothing
+        #[arg(long)]
+        check: bool,
+        /// Print the tracks as JSON instead of writing the page
+        #[arg(long, conflicts_with = "check")]
+        json: bool,
+    },
+    /// Look at the records
+    #[command(subcommand)]
+    Records(RecordsCommand),
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// The gates
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Insist on the live oracle, and provision it if need be
+    #[arg(long, conflicts_with = "golden")]
+    live: bool,
+    /// Use the golden even where the oracle is provisioned
+    #[arg(long)]
+    golden: bool,
+    /// Judge this binary instead of the one built from this tree; such a run decides no track
+    #[arg(long, value_name = "PATH")]
+    plumb: Option<PathBuf>,
+    /// Folder of the record store; by default records/ of the workspace
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Also keep both sides' whole rankings in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// One JSON object instead of the report
+    #[arg(long)]
+    json: bool,
+    /// Id of the record that this run corrects
+    #[arg(long, value_name = "ID")]
+    supersedes: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct ProveArguments {
+    /// The gates
+    #[arg(required_unless_present_any = ["all", "cheap"], value_name = "NAME")]
+    names: Vec<String>,
+    /// Every gate that lists faults
+    #[arg(long, conflicts_with_all = ["names", "cheap"])]
+    all: bool,
+    /// Every gate that is marked cheap
+    #[arg(long, conflicts_with = "names")]
+    cheap: bool,
+    /// Judge this binary instead of the one built from this tree
+    #[arg(long, value_name = "PATH")]
+    plumb: Option<PathBuf>,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum OracleCommand {
+    /// Name every oracle and say whether it is provisioned
+    List {
+        /// One JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build an oracle from its pinned source
+    Provision {
+        /// The oracle
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum RecordsCommand {
+    /// One line a record, oldest first
+    List,
+    /// One record as JSON
+    Show {
+        /// Its id
+        id: String,
+    },
+}
+
+/// Parses the command line, does what it says, and gives the exit status.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed stream cannot be told anything.
+            let _ = error.print();
+            return if error.use_stderr() { EXIT_ERROR } else { 0 };
+        }
+    };
+    match dispatch(cli) {
+        Ok(status) => status,
+        Err(error) if error.is_interrupt() || interrupt::check().is_err() => {
+            complain("interrupted: nothing was recorded");
+            EXIT_INTERRUPTED
+        }
+        Err(error) => {
+            complain(&format!("error: {}", chain::of(&error)));
+            error.exit_status()
+        }
+    }
+}
+
+fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn dispatch(cli: Cli) -> Result<u8, CommandError> {
+    interrupt::install()?;
+    let home =
+        Home::find(cli.root.as_deref(), cli.cache.as_deref()).map_err(oracles::Error::from)?;
+    let context = Context { home, progress: Progress::stderr() };
+    match cli.command {
+        Command::List { json } => list::list(&context, json),
+        Command::Explain { name } => list::explain(&context, &name),
+        Command::Run(arguments) => run::run(&context, &arguments),
+        Command::Capture { name } => capture::capture(&context, &name),
+        Command::Prove(arguments) => prove::prove(&context, &arguments),
+        Command::Fetch { name } => supply::fetch(&context, &name),
+        Command::Oracle(OracleCommand::List { json }) => supply::list(&context, json),
+        Command::Oracle(OracleCommand::Provision { name }) => supply::provision(&context, &name),
+        Command::Gaps { check, json } => gaps::gaps(&context, check, json),
+        Command::Records(RecordsCommand::List) => records::list(&context),
+        Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),
+    }
+}
+
+/// What every command works with.
+struct Context {
+    home: Home,
+    progress: Progress,
+}
+
+impl Context {
+    /// Writes data to standard output.
+    fn print(&self, text: &str) -> Result<(), CommandError> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
+    }
+
+    fn records_folder(&self) -> PathBuf {
+        self.home.root.join("records")
+    }
+}

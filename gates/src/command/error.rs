@@ -1,0 +1,104 @@
+//! Why a command did not come to a verdict.
+
+use std::path::PathBuf;
+
+use crate::capture::CaptureError;
+use crate::interrupt::Interrupted;
+use crate::prove::ProveError;
+use crate::rule::{EXIT_ERROR, Word, exit_status};
+use crate::run::RunError;
+use crate::spec::SpecError;
+use crate::subject::{SubjectBuildError, SubjectError};
+use crate::workload::WorkloadError;
+
+/// A usage, spec or program error.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The Ctrl-C handler could not be installed, so nothing was started.
+    #[error("cannot install the Ctrl-C handler")]
+    Handler(#[from] ctrlc::Error),
+    /// A gate's spec.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A gate's inputs.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// Home, registry, checkpoints, goldens.
+    #[error(transparent)]
+    Oracles(#[from] oracles::Error),
+    /// There is no binary to judge.
+    #[error(transparent)]
+    Build(#[from] SubjectBuildError),
+    /// The binary does not even say what it is.
+    #[error("the engine does not say what it is")]
+    Subject(#[from] SubjectError),
+    /// The run left no record.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The golden was not captured.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The faults were not tried.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
+    /// The record store.
+    #[error(transparent)]
+    Store(#[from] records::store::StoreError),
+    /// The tracks.
+    #[error(transparent)]
+    Tracks(#[from] records::gap::TrackError),
+    /// The page of the open gaps.
+    #[error(transparent)]
+    Page(#[from] records::gap::PageError),
+    /// What records are compared with.
+    #[error(transparent)]
+    Present(#[from] records::gap::PresentError),
+    /// Ctrl-C.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// There is no record of that id.
+    #[error("no record has the id {0}: `gate records list` names them all")]
+    NoRecord(String),
+    /// The checkpoint cannot be got, so nothing was compared.
+    #[error("{0}")]
+    Skipped(String),
+    /// A place for evidence is taken (V-OVERWRITE).
+    #[error(
+        "V-OVERWRITE: {0} exists; evidence is never overwritten, name another folder with --keep"
+    )]
+    Overwrite(PathBuf),
+    /// The folder for --keep.
+    #[error("cannot write {path}")]
+    Keep {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Standard output is gone.
+    #[error("cannot write to standard output")]
+    Stdout(#[source] std::io::Error),
+}
+
+impl CommandError {
+    /// The exit status.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Overwrite(_) => exit_status(Word::Void),
+            Self::Skipped(_) => exit_status(Word::Skipped),
+            _ => EXIT_ERROR,
+        }
+    }
+
+    /// Whether the user asked to stop.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted(_)
+                | Self::Run(RunError::Interrupted(_))
+                | Self::Capture(CaptureError::Interrupted(_))
+                | Self::Prove(ProveError::Interrupted(_))
+        )
+    }
+}

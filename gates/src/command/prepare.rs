@@ -1,0 +1,109 @@
+//! From a gate's name to what its bench is made of.
+
+use std::path::Path;
+use std::time::Duration;
+
+use oracles::registry::OracleSpec;
+
+use super::{CommandError, Context};
+use crate::bench::{Bench, SubjectIdentity};
+use crate::spec::{self, NamedSpec};
+use crate::subject::{PlumbBinary, ProcessTransport, Subject, find};
+use crate::supplies::{HomeSupplies, Wanted};
+use crate::validity;
+use crate::workload::{self, Workload};
+
+/// A gate's declarations, read and checked.
+pub(super) struct Declared {
+    pub(super) gate: NamedSpec,
+    pub(super) workload: Option<Workload>,
+    pub(super) oracle: OracleSpec,
+}
+
+impl Declared {
+    pub(super) fn read(context: &Context, name: &str) -> Result<Self, CommandError> {
+        let gate = spec::load(&context.home.root, name)?;
+        let inputs = gate.spec.inputs.as_deref();
+        let workload = inputs.map(|path| workload::read(&context.home.root, path)).transpose()?;
+        let oracle = OracleSpec::load(&context.home, &gate.spec.oracle)?;
+        Ok(Self { gate, workload, oracle })
+    }
+
+    /// Only the cases that faults are tried on.
+    pub(super) fn for_proofs(mut self) -> Result<Self, CommandError> {
+        if let (Some(workload), Some(path)) = (&self.workload, &self.gate.spec.inputs) {
+            self.workload = Some(workload::subset(workload, path, &self.gate.spec.prove.cases)?);
+        }
+        Ok(self)
+    }
+
+    pub(super) fn supplies<'a>(&'a self, context: &'a Context) -> HomeSupplies<'a> {
+        HomeSupplies {
+            home: &context.home,
+            gate: &self.gate.name,
+            oracle: &self.oracle,
+            launch: &self.gate.spec.launch,
+            progress: context.progress,
+        }
+    }
+
+    pub(super) fn bench<'a>(
+        &'a self,
+        engine: &'a Engine,
+        identity: &'a SubjectIdentity,
+        supplies: &'a HomeSupplies<'a>,
+        wanted: Wanted,
+    ) -> Bench<'a> {
+        let spec = &self.gate.spec;
+        Bench {
+            gate: &self.gate,
+            workload: self.workload.as_ref(),
+            oracle: &self.oracle,
+            subject: Subject {
+                transport: &engine.transport,
+                budget: Duration::from_secs(spec.budget_seconds),
+                profile: spec.profile.as_deref(),
+            },
+            refusal: validity::dirty(
+                &identity.info.source_sha256,
+                engine.tree.as_deref(),
+                identity.found_by,
+            ),
+            identity,
+            supplies,
+            wanted,
+            progress: supplies.progress,
+        }
+    }
+
+    /// What the engine says about itself, under this gate's profile.
+    pub(super) fn identify(&self, engine: &Engine) -> Result<SubjectIdentity, CommandError> {
+        let subject = Subject {
+            transport: &engine.transport,
+            budget: Duration::from_secs(self.gate.spec.budget_seconds),
+            profile: self.gate.spec.profile.as_deref(),
+        };
+        Ok(SubjectIdentity {
+            binary_sha256: engine.binary.sha256.clone(),
+            found_by: engine.binary.found_by,
+            info: subject.info(None)?,
+        })
+    }
+}
+
+/// The engine's binary, and the digest of the tree it should be of.
+pub(super) struct Engine {
+    pub(super) binary: PlumbBinary,
+    pub(super) transport: ProcessTransport,
+    /// Digest of the tree's sources; `None` where there is no tree.
+    pub(super) tree: Option<String>,
+}
+
+impl Engine {
+    pub(super) fn find(context: &Context, named: Option<&Path>) -> Result<Self, CommandError> {
+        let root = &context.home.root;
+        let binary = find(root, named)?;
+        let transport = ProcessTransport { path: binary.path.clone() };
+        Ok(Self { binary, transport, tree: ::records::source_digest(root).ok() })
+    }
+}

@@ -1,0 +1,125 @@
+//! From samples to a verdict: a pure function, which knows no process, no file and no clock.
+
+mod generations;
+mod texts;
+
+use records::metric::Measurement;
+use serde_json::Value;
+
+use crate::rule::{Rule, Word};
+use crate::samples::Samples;
+use crate::spec::Spec;
+use crate::subject::SubjectError;
+use crate::validity::Violation;
+
+/// Why there are no samples to judge.
+#[derive(Debug)]
+pub enum Trouble {
+    /// A rule was broken before anything could be compared.
+    Void(Violation),
+    /// An input or an oracle is missing.
+    Skip(String),
+    /// The oracle did not answer all that was asked.
+    NotEstablished(String),
+    /// The subject did not answer.
+    Subject {
+        /// How many cases it owes an answer.
+        asked: u64,
+        /// What happened.
+        error: SubjectError,
+    },
+}
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The word.
+    pub word: Word,
+    /// Every rule that was broken.
+    pub rules: Vec<Rule>,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Cases that were compared.
+    pub compared: u64,
+    /// The numbers.
+    pub measurements: Vec<Measurement>,
+    /// Each first divergence or failed text.
+    pub divergences: Vec<Value>,
+    /// Lines for a person.
+    pub report: Vec<String>,
+}
+
+impl Judgement {
+    fn bare(word: Word, rules: Vec<Rule>, reason: String, compared: u64) -> Self {
+        Self {
+            word,
+            rules,
+            reason,
+            compared,
+            measurements: Vec::new(),
+            divergences: Vec::new(),
+            report: Vec::new(),
+        }
+    }
+
+    /// A broken rule outranks what was compared: no number, rather than a bad one.
+    fn voided(mut self, violations: &[Violation]) -> Self {
+        if violations.is_empty() {
+            return self;
+        }
+        let mut rules: Vec<Rule> = violations.iter().map(|violation| violation.rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        self.word = Word::Void;
+        self.rules = rules;
+        self.reason = sentences(violations);
+        self
+    }
+}
+
+fn sentences(violations: &[Violation]) -> String {
+    let sentences: Vec<String> = violations
+        .iter()
+        .map(|violation| format!("{}: {}", violation.rule, violation.reason))
+        .collect();
+    sentences.join("; ")
+}
+
+/// Judges what was collected under a spec. `violations` are those of the reference, found while it was collected.
+pub fn judge(
+    spec: &Spec,
+    collected: &Result<Samples, Trouble>,
+    violations: &[Violation],
+) -> Judgement {
+    let judgement = match collected {
+        Ok(Samples::Generations(samples)) => {
+            generations::judge(samples, spec.check.near_tie.as_ref())
+        }
+        Ok(Samples::Texts(corpora)) => texts::judge(corpora),
+        Err(trouble) => judge_trouble(trouble),
+    };
+    judgement.voided(violations)
+}
+
+fn judge_trouble(trouble: &Trouble) -> Judgement {
+    match trouble {
+        Trouble::Void(violation) => Judgement::bare(
+            Word::Void,
+            vec![violation.rule],
+            format!("{}: {}", violation.rule, violation.reason),
+            0,
+        ),
+        Trouble::Skip(reason) => {
+            Judgement::bare(Word::Skipped, vec![Rule::Skip], reason.clone(), 0)
+        }
+        Trouble::NotEstablished(reason) => {
+            Judgement::bare(Word::NotEstablished, Vec::new(), reason.clone(), 0)
+        }
+        Trouble::Subject { asked, error } => Judgement::bare(
+            Word::Fail,
+            vec![Rule::Failed],
+            format!("the engine gave no answer: {}", crate::chain::of(error)),
+            *asked,
+        ),
+    }
+}

@@ -1,0 +1,93 @@
+//! The verdict of a tokenizer gate.
+
+use records::metric::{Measurement, Metric};
+use serde_json::{Value, json};
+
+use super::Judgement;
+use crate::kind::token_exact::PromptDifference;
+use crate::kind::tokenizer::{self, CorpusOutcome, TextFailure};
+use crate::rule::{Rule, Word};
+use crate::samples::TextCorpus;
+
+/// Failed texts shown for each corpus; the record keeps all of them.
+const SHOWN: usize = 5;
+
+/// All corpora must agree in every text; nothing to compare is a skip.
+pub(super) fn judge(corpora: &[TextCorpus]) -> Judgement {
+    let outcomes: Vec<CorpusOutcome> = corpora.iter().map(tokenizer::judge).collect();
+    let texts: usize = outcomes.iter().map(|outcome| outcome.texts).sum();
+    let ids: usize = outcomes.iter().map(|outcome| outcome.ids).sum();
+    let failed: usize = outcomes.iter().map(|outcome| outcome.failures.len()).sum();
+    let red = outcomes.iter().filter(|outcome| !outcome.failures.is_empty()).count();
+    if texts == 0 {
+        let reason = "the corpus holds no text: nothing was compared".to_owned();
+        return Judgement::bare(Word::Skipped, vec![Rule::Skip], reason, 0);
+    }
+    let reason = if failed == 0 {
+        format!("{texts}/{texts} texts exact ({ids} ids, {} vocabularies)", outcomes.len())
+    } else {
+        format!(
+            "{}/{texts} texts exact; {failed} differ in {red} of {} vocabularies",
+            texts - failed,
+            outcomes.len()
+        )
+    };
+    let word = if failed == 0 { Word::Pass } else { Word::Fail };
+    let mut judgement = Judgement::bare(word, Vec::new(), reason, texts as u64);
+    judgement.measurements = vec![
+        Measurement::count(Metric::ExactCases, (texts - failed) as u64),
+        Measurement::count(Metric::Divergences, failed as u64),
+    ];
+    judgement.divergences = outcomes.iter().flat_map(values).collect();
+    judgement.report = outcomes.iter().flat_map(lines).collect();
+    judgement
+}
+
+fn lines(outcome: &CorpusOutcome) -> Vec<String> {
+    let exact = outcome.texts - outcome.failures.len();
+    let mut lines = vec![format!(
+        "{:<16} {exact}/{} texts exact, {} ids",
+        outcome.name, outcome.texts, outcome.ids
+    )];
+    lines.extend(
+        outcome
+            .failures
+            .iter()
+            .take(SHOWN)
+            .map(|(id, failure)| format!("  {id} {}", words(failure))),
+    );
+    if outcome.failures.len() > SHOWN {
+        lines.push(format!("  and {} more, all in the record", outcome.failures.len() - SHOWN));
+    }
+    lines
+}
+
+fn values(outcome: &CorpusOutcome) -> Vec<Value> {
+    let value = |(id, failure): &(String, TextFailure)| json!({ "vocabulary": outcome.name, "case": id, "what": words(failure) });
+    outcome.failures.iter().map(value).collect()
+}
+
+fn words(failure: &TextFailure) -> String {
+    match failure {
+        TextFailure::Encoded(difference) => {
+            format!("encodes otherwise: {}", difference_words(difference))
+        }
+        TextFailure::Decoded(difference) => {
+            format!("decodes otherwise: {}", difference_words(difference))
+        }
+        TextFailure::Broken(defect) => defect.to_string(),
+    }
+}
+
+/// Where two prompts part, in words.
+pub(super) fn difference_words(difference: &PromptDifference) -> String {
+    match difference {
+        PromptDifference::Rendering { at, expected, found } => {
+            format!("text parts at byte {at}: ours {found:?}, oracle {expected:?}")
+        }
+        PromptDifference::Ids { at, expected, found } => {
+            let id = |id: &Option<u32>| id.map_or("nothing".to_owned(), |id| id.to_string());
+            format!("ids part at index {at}: ours {}, oracle {}", id(found), id(expected))
+        }
+    }
+}

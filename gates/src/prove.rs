@@ -1,0 +1,213 @@
+//! `gate prove NAME`: plants every fault of the spec and demands that each turns the gate red.
+//!
+//! The first run is without a fault and must be green: a gate that is red anyway proves nothing.
+
+mod planted;
+
+use std::time::Instant;
+
+use oracles::checkpoint::Checkpoint;
+use oracles::golden::Golden;
+
+use crate::bench::{Bench, Circumstances};
+use crate::fault::{self, Act, CheckpointFile, Fault, FaultError, Target};
+use crate::interrupt::{self, Interrupted};
+use crate::judge::{self, Judgement};
+use crate::rule::Word;
+use crate::subject::{Subject, SubjectError};
+use crate::supplies::Wanted;
+use crate::{chain, collect};
+use planted::{PlantedSupplies, Remembered, Tampered};
+
+/// What became of one fault.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Proof {
+    /// Name of the fault.
+    pub fault: &'static str,
+    /// What it planted.
+    pub plants: &'static str,
+    /// Whether the gate turned red.
+    pub caught: bool,
+    /// The word and reason it turned red with, or why it did not.
+    pub how: String,
+    /// Wall time in seconds.
+    pub seconds: f64,
+}
+
+/// What came of all of them.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The faults were tried.
+    Tried(Vec<Proof>),
+    /// The gate is not green without a fault, so nothing was tried.
+    NotGreen(Judgement),
+}
+
+/// Faults could not be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum ProveError {
+    /// The spec lists none.
+    #[error("gate {0} lists no fault: add `faults = [...]` under [prove]")]
+    NoFaults(String),
+    /// Scratch space could not be had.
+    #[error("cannot make a temporary folder for patched checkpoints")]
+    Scratch(#[source] std::io::Error),
+    /// The checkpoint could not be read.
+    #[error("the engine could not read the checkpoint's offsets")]
+    Inspect(#[source] SubjectError),
+    /// Ctrl-C.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// Tries every fault of the gate's spec on its bench; `folder` is where its golden lies.
+pub fn prove(bench: &Bench<'_>, golden_folder: &std::path::Path) -> Result<Outcome, ProveError> {
+    let names = &bench.gate.spec.prove.faults;
+    if names.is_empty() {
+        return Err(ProveError::NoFaults(bench.gate.name.clone()));
+    }
+    let remembered = Remembered::of(bench.subject.transport);
+    let control = planted_bench(bench, bench.supplies, &remembered);
+    let mut circumstances = Circumstances::default();
+    let started = Instant::now();
+    let collected = collect::collect(&control, &mut circumstances);
+    interrupt::check()?;
+    let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+    if judgement.word != Word::Pass {
+        return Ok(Outcome::NotGreen(judgement));
+    }
+    bench.progress.note(&format!(
+        "without a fault: {} ({:.1} s)",
+        judgement.reason,
+        started.elapsed().as_secs_f64()
+    ));
+    let scratch = tempfile::tempdir().map_err(ProveError::Scratch)?;
+    let ground = Ground {
+        bench,
+        remembered: &remembered,
+        checkpoint: circumstances.checkpoint.as_ref(),
+        golden: bench.supplies.golden().ok().flatten(),
+        golden_folder,
+        scratch: scratch.path(),
+    };
+    let mut proofs = Vec::with_capacity(names.len());
+    for fault in names.iter().filter_map(|name| fault::by_name(&name.0)) {
+        bench.progress.note(&format!("planting {}", fault.name));
+        let started = Instant::now();
+        let (caught, how) = ground.try_fault(fault)?;
+        let seconds = started.elapsed().as_secs_f64();
+        proofs.push(Proof { fault: fault.name, plants: fault.plants, caught, how, seconds });
+    }
+    Ok(Outcome::Tried(proofs))
+}
+
+/// A bench like `bench`, on the golden, with other supplies and another way to the subject.
+fn planted_bench<'a>(
+    bench: &'a Bench<'a>,
+    supplies: &'a dyn crate::supplies::Supplies,
+    transport: &'a dyn crate::subject::Transport,
+) -> Bench<'a> {
+    Bench {
+        gate: bench.gate,
+        workload: bench.workload,
+        oracle: bench.oracle,
+        subject: Subject { transport, ..bench.subject },
+        identity: bench.identity,
+        refusal: bench.refusal.clone(),
+        supplies,
+        wanted: Wanted::Golden,
+        progress: oracles::Progress::Silent,
+    }
+}
+
+/// What faults are planted on.
+struct Ground<'a> {
+    bench: &'a Bench<'a>,
+    remembered: &'a Remembered<'a>,
+    checkpoint: Option<&'a Checkpoint>,
+    golden: Option<Golden>,
+    golden_folder: &'a std::path::Path,
+    scratch: &'a std::path::Path,
+}
+
+impl Ground<'_> {
+    /// Whether the fault was caught, and by what.
+    fn try_fault(&self, fault: &'static Fault) -> Result<(bool, String), ProveError> {
+        let mut supplies = PlantedSupplies::over(self.bench.supplies, self.golden.clone());
+        let planted = match fault.act {
+            Act::Checkpoint(plant) => self.plant_checkpoint(fault, plant)?.map(|path| {
+                supplies.checkpoint_path = Some(path);
+            }),
+            Act::Golden(plant) => self.plant_golden(plant).map(|folder| {
+                supplies.golden_folder = Some(folder);
+            }),
+            Act::Request(_) | Act::Answer(_) | Act::Process(_) => Ok(()),
+        };
+        if let Err(error) = planted {
+            return Ok((false, format!("could not be planted: {}", chain::of(&error))));
+        }
+        let references = self.golden.as_ref().map_or(&[][..], |golden| golden.cases.as_slice());
+        let tampered = Tampered { inner: self.remembered, fault, references };
+        let bench = planted_bench(self.bench, &supplies, &tampered);
+        let mut circumstances = Circumstances::default();
+        let collected = collect::collect(&bench, &mut circumstances);
+        interrupt::check()?;
+        let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+        let red = matches!(judgement.word, Word::Fail | Word::Void);
+        Ok((red, format!("{}: {}", judgement.word.as_str(), judgement.reason)))
+    }
+
+    fn plant_checkpoint(
+        &self,
+        fault: &Fault,
+        plant: fn(&Target<'_>, &mut CheckpointFile) -> Result<(), FaultError>,
+    ) -> Result<Result<std::path::PathBuf, FaultError>, ProveError> {
+        let Some(checkpoint) = self.checkpoint else {
+            return Ok(Err(FaultError::Absent { what: "file: the gate has none".to_owned() }));
+        };
+        let inspection =
+            self.bench.subject.inspect(&checkpoint.path).map_err(ProveError::Inspect)?;
+        let asked = |id: &str| {
+            self.bench
+                .workload
+                .is_none_or(|workload| workload.cases.iter().any(|case| case.id == id))
+        };
+        let references: Vec<_> = self
+            .golden
+            .iter()
+            .flat_map(|golden| &golden.cases)
+            .filter(|case| asked(&case.id))
+            .cloned()
+            .collect();
+        let target = Target { inspection: &inspection, references: &references };
+        let copy = self.scratch.join(format!("{}.gguf", fault.name));
+        let patched = || {
+            let mut file = CheckpointFile::read(&checkpoint.path)?;
+            plant(&target, &mut file)?;
+            file.write(&copy)?;
+            Ok(copy.clone())
+        };
+        Ok(patched())
+    }
+
+    fn plant_golden(
+        &self,
+        plant: fn(&std::path::Path) -> std::io::Result<()>,
+    ) -> Result<std::path::PathBuf, FaultError> {
+        let folder = self.scratch.join("golden");
+        let copy = || {
+            std::fs::create_dir_all(&folder)?;
+            for entry in std::fs::read_dir(self.golden_folder)? {
+                let entry = entry?;
+                std::fs::copy(entry.path(), folder.join(entry.file_name()))?;
+            }
+            plant(&folder)
+        };
+        copy().map_err(|source| FaultError::Io {
+            action: "copy",
+            path: self.golden_folder.to_owned(),
+            source,
+        })?;
+        Ok(folder)
+    }
+}

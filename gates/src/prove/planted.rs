@@ -1,0 +1,119 @@
+//! Supplies and transports with a fault in them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use oracles::checkpoint::Checkpoint;
+use oracles::golden::{Golden, GoldenCase};
+use oracles::verbs::Oracle;
+use serde_json::Value;
+
+use crate::fault::{Act, Fault};
+use crate::subject::{Question, RawAnswer, SubjectError, Transport, Verb};
+use crate::supplies::Supplies;
+
+/// A transport that asks each question once: faults on answers need not compute them anew.
+pub(super) struct Remembered<'a> {
+    inner: &'a dyn Transport,
+    memory: RefCell<BTreeMap<Question, RawAnswer>>,
+}
+
+impl<'a> Remembered<'a> {
+    /// Remembers what `inner` answers.
+    pub(super) fn of(inner: &'a dyn Transport) -> Self {
+        Self { inner, memory: RefCell::new(BTreeMap::new()) }
+    }
+}
+
+impl Transport for Remembered<'_> {
+    fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
+        if let Some(answer) = self.memory.borrow().get(question) {
+            return Ok(answer.clone());
+        }
+        let answer = self.inner.ask(question, budget)?;
+        self.memory.borrow_mut().insert(question.clone(), answer.clone());
+        Ok(answer)
+    }
+}
+
+/// A transport with a fault on its requests, its answers or the end of its process.
+pub(super) struct Tampered<'a> {
+    pub(super) inner: &'a dyn Transport,
+    pub(super) fault: &'a Fault,
+    pub(super) references: &'a [GoldenCase],
+}
+
+impl Transport for Tampered<'_> {
+    fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
+        if !matches!(question.verb, Verb::Generate | Verb::Tokenize) {
+            return self.inner.ask(question, budget);
+        }
+        let mut question = question.clone();
+        if let Act::Request(plant) = self.fault.act {
+            edit(&mut question.lines, |lines| plant(self.references, lines));
+        }
+        let mut answer = self.inner.ask(&question, budget)?;
+        match self.fault.act {
+            Act::Answer(plant) => {
+                let mut lines: Vec<String> = answer.stdout.lines().map(str::to_owned).collect();
+                edit(&mut lines, plant);
+                answer.stdout = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+            }
+            Act::Process(plant) => plant(&mut answer),
+            Act::Request(_) | Act::Checkpoint(_) | Act::Golden(_) => {}
+        }
+        Ok(answer)
+    }
+}
+
+/// Edits JSON lines as values. Lines that are not JSON pass as they are: the gate will say so.
+fn edit(lines: &mut Vec<String>, change: impl FnOnce(&mut Vec<Value>)) {
+    let parsed: Result<Vec<Value>, _> =
+        lines.iter().map(|line| serde_json::from_str(line)).collect();
+    if let Ok(mut values) = parsed {
+        change(&mut values);
+        *lines = values.iter().map(Value::to_string).collect();
+    }
+}
+
+/// Supplies with another checkpoint file under the same name and hash, or another golden folder.
+pub(super) struct PlantedSupplies<'a> {
+    inner: &'a dyn Supplies,
+    golden: Option<Golden>,
+    pub(super) checkpoint_path: Option<PathBuf>,
+    pub(super) golden_folder: Option<PathBuf>,
+}
+
+impl<'a> PlantedSupplies<'a> {
+    /// Like `inner`, with a golden that was read before.
+    pub(super) fn over(inner: &'a dyn Supplies, golden: Option<Golden>) -> Self {
+        Self { inner, golden, checkpoint_path: None, golden_folder: None }
+    }
+}
+
+impl Supplies for PlantedSupplies<'_> {
+    fn checkpoint(&self, name: &str) -> oracles::Result<Checkpoint> {
+        let mut checkpoint = self.inner.checkpoint(name)?;
+        if let Some(path) = &self.checkpoint_path {
+            checkpoint.path.clone_from(path);
+        }
+        Ok(checkpoint)
+    }
+
+    fn oracle(&self, _: &Checkpoint, _: bool) -> oracles::Result<Option<Box<dyn Oracle>>> {
+        Ok(None)
+    }
+
+    fn golden(&self) -> oracles::Result<Option<Golden>> {
+        match &self.golden_folder {
+            Some(folder) => Golden::read_dir(folder),
+            None => Ok(self.golden.clone()),
+        }
+    }
+
+    fn vocabularies(&self, provision: bool) -> oracles::Result<Option<PathBuf>> {
+        self.inner.vocabularies(provision)
+    }
+}

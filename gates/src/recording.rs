@@ -1,0 +1,101 @@
+//! The record of a run, put together from what is known about it.
+
+use std::time::Duration;
+
+use records::Timestamp;
+use records::machine::Machine;
+use records::metric::{Measurement, Metric, Statistic};
+use records::record::{CheckpointRef, OracleRef, Record, SCHEMA_VERSION, Subject, Verdict};
+use serde_json::Value;
+
+use crate::bench::{Bench, Circumstances, ReferenceInfo};
+use crate::judge::Judgement;
+use crate::kind;
+use crate::run::Destination;
+
+/// When and where.
+pub struct Clock {
+    /// The machine before anything was measured.
+    pub machine: Machine,
+    /// When the record was opened.
+    pub started_at: Timestamp,
+    /// From then to the verdict.
+    pub duration: Duration,
+}
+
+/// The record. Its id and evidence are filled in by the store.
+pub fn assemble(
+    bench: &Bench<'_>,
+    destination: &Destination<'_>,
+    circumstances: &Circumstances,
+    judgement: &Judgement,
+    clock: Clock,
+) -> Record {
+    Record {
+        schema_version: SCHEMA_VERSION,
+        id: String::new(),
+        gate: bench.gate.name.clone(),
+        kinds: kind::names(&bench.gate.spec).into_iter().map(str::to_owned).collect(),
+        spec_sha256: bench.gate.sha256.clone(),
+        started_at: clock.started_at,
+        duration_ms: clock.duration.as_millis() as u64,
+        subject: subject(bench, circumstances),
+        oracle: circumstances.reference.as_ref().map(oracle),
+        checkpoint: circumstances.checkpoint.as_ref().map(|checkpoint| CheckpointRef {
+            name: checkpoint.name.clone(),
+            sha256: checkpoint.sha256.clone(),
+        }),
+        machine: clock.machine,
+        verdict: Verdict {
+            word: judgement.word,
+            rules: judgement.rules.iter().map(|rule| rule.id().to_owned()).collect(),
+            reason: judgement.reason.clone(),
+        },
+        compared: judgement.compared,
+        measurements: measurements(judgement, circumstances),
+        divergences: judgement.divergences.clone(),
+        evidence: Vec::new(),
+        reproduce: destination.reproduce.clone(),
+        supersedes: destination.supersedes.clone(),
+    }
+}
+
+/// What the engine said with the model loaded, else what it said without; and how its binary was found.
+fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
+    let info = circumstances.info.as_ref().unwrap_or(&bench.identity.info);
+    let mut value = info.value.clone();
+    if let Value::Object(object) = &mut value {
+        object.insert("found_by".to_owned(), bench.identity.found_by.as_str().into());
+    }
+    Subject {
+        name: "plumb".to_owned(),
+        version: info.version.clone(),
+        commit: info.commit.clone(),
+        source_sha256: info.source_sha256.clone(),
+        binary_sha256: bench.identity.binary_sha256.clone(),
+        profile: info.profile.clone(),
+        threads: info.threads,
+        info: value,
+    }
+}
+
+fn oracle(reference: &ReferenceInfo) -> OracleRef {
+    OracleRef {
+        name: reference.identity.name.clone(),
+        source: reference.source,
+        captured_at: reference.captured_at.as_deref().and_then(|text| text.parse().ok()),
+        // Strings, lists and maps of strings: this cannot fail.
+        identity: serde_json::to_value(&reference.identity).unwrap_or_default(),
+    }
+}
+
+fn measurements(judgement: &Judgement, circumstances: &Circumstances) -> Vec<Measurement> {
+    let wall = |metric, value: Option<u64>| {
+        let n = u64::from(value.is_some());
+        Measurement::new(metric, Statistic::Single, n, value.map(|ms| ms as f64))
+    };
+    let mut all = judgement.measurements.clone();
+    all.push(wall(Metric::SubjectMs, circumstances.subject_ms));
+    all.push(wall(Metric::OracleMs, circumstances.oracle_ms));
+    all
+}

@@ -1,0 +1,110 @@
+//! `gate run NAME`: the data path, in one function.
+//!
+//! The record is opened before anything is measured and appended whatever the verdict; only Ctrl-C and a store that cannot
+//! be written leave none.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use records::machine::Machine;
+use records::record::Record;
+use records::store::{Store, StoreError};
+
+use crate::bench::{Bench, Circumstances};
+use crate::interrupt::{self, Interrupted};
+use crate::judge::{Judgement, Trouble};
+use crate::samples::Samples;
+use crate::{collect, evidence, judge, recording, report};
+
+/// Where a run leaves what it found.
+#[derive(Debug, Clone)]
+pub struct Destination<'a> {
+    /// Folder of the record store.
+    pub records: &'a Path,
+    /// The record that this one corrects.
+    pub supersedes: Option<String>,
+    /// The command that repeats the run.
+    pub reproduce: String,
+    /// File for both sides' whole rankings, which must not exist.
+    pub keep: Option<PathBuf>,
+}
+
+/// A run that is on record.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The record as it was written, its id included.
+    pub record: Record,
+    /// Its file.
+    pub path: PathBuf,
+    /// Lines for a person, the verdict last.
+    pub report: Vec<String>,
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The rankings cannot be kept.
+    #[error("cannot write {path}")]
+    Keep {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Ctrl-C.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// Runs one gate and appends its record.
+pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished, RunError> {
+    let store = Store::open(destination.records)?;
+    let mut draft = store.begin(&bench.gate.name)?;
+    let machine = Machine::capture();
+    let started = Instant::now();
+    let mut circumstances = Circumstances::default();
+    let collected = collect::collect(bench, &mut circumstances);
+    interrupt::check()?;
+    let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+    for (name, bytes) in evidence::of(&collected) {
+        draft.evidence(name, &bytes)?;
+    }
+    keep(destination, &collected)?;
+    let draft_record = recording::assemble(
+        bench,
+        destination,
+        &circumstances,
+        &judgement,
+        recording::Clock { machine, started_at: draft.started_at(), duration: started.elapsed() },
+    );
+    let path = draft.commit(draft_record)?;
+    let record = records::store::read_record(&path)?;
+    Ok(finished(record, path, &judgement, &circumstances))
+}
+
+fn keep(
+    destination: &Destination<'_>,
+    collected: &Result<Samples, Trouble>,
+) -> Result<(), RunError> {
+    let (Some(path), Ok(Samples::Generations(samples))) = (&destination.keep, collected) else {
+        return Ok(());
+    };
+    let failed = |source| RunError::Keep { path: path.clone(), source };
+    let mut file = std::fs::File::create_new(path).map_err(failed)?;
+    file.write_all(&evidence::whole(samples)).map_err(failed)
+}
+
+fn finished(
+    record: Record,
+    path: PathBuf,
+    judgement: &Judgement,
+    circumstances: &Circumstances,
+) -> Finished {
+    let report = report::lines(&record, &path, judgement, circumstances);
+    Finished { record, path, report }
+}

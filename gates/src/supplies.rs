@@ -1,0 +1,102 @@
+//! What a gate takes from outside: the checkpoint, the oracle or its golden, the vocabularies.
+//!
+//! A trait, so that the whole of `gate` is tested with supplies from files.
+
+use std::path::PathBuf;
+
+use oracles::checkpoint::{self, Checkpoint, CheckpointSpec};
+use oracles::golden::Golden;
+use oracles::launch::{self, LaunchSettings};
+use oracles::provision;
+use oracles::registry::OracleSpec;
+use oracles::verbs::Oracle;
+use oracles::{Home, Progress};
+
+use crate::spec::LaunchSpec;
+
+/// Whose answers the run is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The oracle where it is provisioned, else its golden.
+    Either,
+    /// The oracle, provisioned first if need be.
+    Live,
+    /// The golden.
+    Golden,
+}
+
+/// Where a gate's inputs come from.
+pub trait Supplies {
+    /// The checkpoint, fetched when it is not resident.
+    fn checkpoint(&self, name: &str) -> oracles::Result<Checkpoint>;
+
+    /// A running oracle; `None` when it is not provisioned and `provision` does not ask for that.
+    fn oracle(
+        &self,
+        checkpoint: &Checkpoint,
+        provision: bool,
+    ) -> oracles::Result<Option<Box<dyn Oracle>>>;
+
+    /// The oracle's golden for this gate, verified by its hashes.
+    fn golden(&self) -> oracles::Result<Option<Golden>>;
+
+    /// The folder of the vocabularies in the oracle's source; `None` when it is not provisioned and `provision` does not
+    /// ask for that.
+    fn vocabularies(&self, provision: bool) -> oracles::Result<Option<PathBuf>>;
+}
+
+/// Supplies from the workspace, the cache and the network.
+pub struct HomeSupplies<'a> {
+    /// Workspace and cache.
+    pub home: &'a Home,
+    /// The gate.
+    pub gate: &'a str,
+    /// Its pinned oracle.
+    pub oracle: &'a OracleSpec,
+    /// How the oracle is launched.
+    pub launch: &'a LaunchSpec,
+    /// Where progress is shown.
+    pub progress: Progress,
+}
+
+impl HomeSupplies<'_> {
+    fn provisioned(&self, provision: bool) -> oracles::Result<Option<provision::Provisioned>> {
+        if provision {
+            return provision::provision(self.home, self.oracle, self.progress).map(Some);
+        }
+        provision::provisioned(self.home, self.oracle)
+    }
+}
+
+impl Supplies for HomeSupplies<'_> {
+    fn checkpoint(&self, name: &str) -> oracles::Result<Checkpoint> {
+        let spec = CheckpointSpec::load(self.home, name)?;
+        match checkpoint::resident(self.home, &spec)? {
+            Some(checkpoint) => Ok(checkpoint),
+            None => checkpoint::fetch(self.home, &spec, self.progress),
+        }
+    }
+
+    fn oracle(
+        &self,
+        checkpoint: &Checkpoint,
+        provision: bool,
+    ) -> oracles::Result<Option<Box<dyn Oracle>>> {
+        let Some(provisioned) = self.provisioned(provision)? else { return Ok(None) };
+        let settings = LaunchSettings {
+            threads: self.launch.threads,
+            context: self.launch.context,
+            ..LaunchSettings::default()
+        };
+        let server = launch::launch(self.home, &provisioned, checkpoint, &settings)?;
+        Ok(Some(Box::new(server)))
+    }
+
+    fn golden(&self) -> oracles::Result<Option<Golden>> {
+        Golden::read(self.home, &self.oracle.name, self.gate)
+    }
+
+    fn vocabularies(&self, provision: bool) -> oracles::Result<Option<PathBuf>> {
+        Ok(self.provisioned(provision)?.map(|provisioned| provisioned.vocabularies_dir()))
+    }
+}

@@ -1,0 +1,187 @@
+//! The validity rules, each one function with its id. All are asked and all that are broken are reported.
+
+use oracles::checkpoint::Checkpoint;
+use oracles::golden::{GoldenCase, GoldenManifest};
+use oracles::registry::OracleSpec;
+use oracles::verbs::{Identity, Step};
+
+use crate::compare;
+use crate::rule::Rule;
+use crate::spec::{BandSource, GenerateSpec, NearTieCheck};
+use crate::subject::FoundBy;
+use crate::workload::Workload;
+
+/// A broken rule, with what was expected, what was found, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which rule.
+    pub rule: Rule,
+    /// The sentence.
+    pub reason: String,
+}
+
+fn violation(rule: Rule, reason: String) -> Option<Violation> {
+    Some(Violation { rule, reason })
+}
+
+/// The first digits of a digest, for a sentence.
+pub fn short(sha256: &str) -> &str {
+    sha256.get(..12).unwrap_or(sha256)
+}
+
+/// V-DIRTY: the binary carries the digest of the sources it was built from, and they must be this tree's.
+///
+/// `tree` is `None` outside a clone. A binary that was named by hand is not refused: its record says so and decides nothing.
+pub fn dirty(embedded: &str, tree: Option<&str>, found_by: FoundBy) -> Option<Violation> {
+    if found_by == FoundBy::Flag || tree == Some(embedded) {
+        return None;
+    }
+    let reason = match tree {
+        Some(tree) => format!(
+            "the binary was not built from this tree: it embeds source digest {}, the tree has {}; \
+             run `cargo build --release --package engine`, or name the binary with --plumb",
+            short(embedded),
+            short(tree)
+        ),
+        None => "there is no source tree here to compare the binary with: run inside the clone, or name the binary \
+                 with --plumb"
+            .to_owned(),
+    };
+    violation(Rule::Dirty, reason)
+}
+
+/// V-PIN: whoever answered was built from the pinned source package.
+pub fn pin(identity: &Identity, oracle: &OracleSpec) -> Option<Violation> {
+    let package = &oracle.declared.package;
+    if identity.name == oracle.name
+        && identity.version == package.version
+        && identity.source_sha256 == package.archive_sha256
+    {
+        return None;
+    }
+    violation(
+        Rule::Pin,
+        format!(
+            "pinned is {} {} (source {}), the answers are from {} {} (source {}): capture the golden again or \
+             provision the pinned oracle",
+            oracle.name,
+            package.version,
+            short(&package.archive_sha256),
+            identity.name,
+            identity.version,
+            short(&identity.source_sha256)
+        ),
+    )
+}
+
+/// V-CKPT: a golden was taken on the very bytes that the subject is given.
+pub fn checkpoint(golden: &GoldenManifest, checkpoint: &Checkpoint) -> Option<Violation> {
+    if golden.checkpoint.sha256 == checkpoint.sha256 {
+        return None;
+    }
+    violation(
+        Rule::Checkpoint,
+        format!(
+            "the golden was captured on {} with sha256 {}, here is {} with {}",
+            golden.checkpoint.name,
+            short(&golden.checkpoint.sha256),
+            checkpoint.name,
+            short(&checkpoint.sha256)
+        ),
+    )
+}
+
+/// V-WORKLOAD: a golden answered these very inputs.
+pub fn workload(golden: &GoldenManifest, workload: &Workload) -> Option<Violation> {
+    if golden.prompts_sha256 == workload.sha256 {
+        return None;
+    }
+    violation(
+        Rule::Workload,
+        format!(
+            "the golden answered inputs with sha256 {}, the spec's inputs have {}: capture it again",
+            short(&golden.prompts_sha256),
+            short(&workload.sha256)
+        ),
+    )
+}
+
+/// V-WORKLOAD: every case has exactly one reference answer.
+pub fn cases(references: &[GoldenCase], workload: &Workload) -> Option<Violation> {
+    let asked: Vec<&str> = workload.cases.iter().map(|case| case.id.as_str()).collect();
+    let answered: Vec<&str> = references.iter().map(|case| case.id.as_str()).collect();
+    if asked == answered {
+        return None;
+    }
+    let missing: Vec<&str> = asked.iter().filter(|id| !answered.contains(*id)).copied().collect();
+    violation(
+        Rule::Workload,
+        format!(
+            "{} cases were asked and {} answered by the oracle (missing: {})",
+            asked.len(),
+            answered.len(),
+            if missing.is_empty() {
+                "none, the order differs".to_owned()
+            } else {
+                missing.join(", ")
+            }
+        ),
+    )
+}
+
+/// V-COUNT: a reference answer has all its tokens, its choice is the first of its ranking, and its numbers are numbers.
+pub fn count(reference: &GoldenCase, generate: &GenerateSpec) -> Option<Violation> {
+    let expected = generate.max_tokens.0 as usize;
+    let reason = if reference.ids.len() != expected {
+        format!("has {} tokens where {expected} were asked for", reference.ids.len())
+    } else if reference.steps.len() != expected {
+        format!("has {} steps for {expected} tokens", reference.steps.len())
+    } else {
+        let window = generate.top_logprobs.0;
+        let mut steps = reference.steps.iter().zip(&reference.ids);
+        let step = steps.position(|(step, id)| !is_greedy_step(step, *id, window))?;
+        format!(
+            "has no usable ranking at token {step}: expected {window} finite log-probabilities, its own token's the largest"
+        )
+    };
+    violation(Rule::Count, format!("the oracle's answer to {} {reason}", reference.id))
+}
+
+fn is_greedy_step(step: &Step, id: u32, window: usize) -> bool {
+    let finite = compare::all_finite(step.top.iter().map(|entry| f64::from(entry.1)));
+    let best = step.top.first().map(|entry| f64::from(entry.1));
+    let chosen = step.top.iter().find(|entry| entry.0 == id).map(|entry| f64::from(entry.1));
+    match (best, chosen) {
+        (Some(best), Some(chosen)) => {
+            finite
+                && step.top.len() == window
+                && step.id == id
+                && compare::within(best - chosen, 0.0)
+        }
+        _ => false,
+    }
+}
+
+/// V-BAND: a band that cites the oracle's noise is not wider than the noise that was measured.
+pub fn band(check: &NearTieCheck, golden: Option<&GoldenManifest>) -> Option<Violation> {
+    if check.source != BandSource::OracleNoise {
+        return None;
+    }
+    let measured = golden
+        .and_then(|manifest| manifest.noise.as_ref())
+        .map(|noise| noise.logprob_difference_max_mnats);
+    match measured {
+        Some(noise) if compare::within(check.band_mnats.0, noise) => None,
+        Some(noise) => violation(
+            Rule::Band,
+            format!(
+                "the band of {} milli-nats is wider than the oracle's own spread of {noise:.3} that it cites",
+                check.band_mnats.0
+            ),
+        ),
+        None => violation(
+            Rule::Band,
+            "the band cites the oracle's own spread, and no golden has measured it: run `gate capture`".to_owned(),
+        ),
+    }
+}

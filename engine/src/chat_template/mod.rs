@@ -37,9 +37,9 @@ pub struct ChatTemplate {
 impl ChatTemplate {
     /// Compiles a template. `special_tokens` are variables for it: the texts of the tokens with a role,
     /// under the names that templates use (`bos_token`, `eos_token`).
-    pub fn new<'s>(
+    pub fn new<'n, 't>(
         source: &str,
-        special_tokens: impl IntoIterator<Item = (&'s str, &'s str)>,
+        special_tokens: impl IntoIterator<Item = (&'n str, &'t str)>,
     ) -> Result<Self, ChatTemplateError> {
         let compile = || {
             let mut environment = environment::python_like()?;

@@ -3,16 +3,23 @@
 //! A golden can be made in one way only: [`Golden::capture`] asks a live oracle. No function takes
 //! answers, so the engine under test cannot write what it is later judged by.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoint;
-use crate::verbs::{FinishReason, Identity, Oracle, Step};
+use crate::digest::sha256_bytes;
+use crate::place::{self, PlaceError};
+use crate::verbs::{CompletionRequest, FinishReason, Identity, Oracle, Step};
 use crate::{Home, Progress, Result};
 
 /// The version of the layout on disk.
 pub const SCHEMA_VERSION: u32 = 1;
+
+const MANIFEST: &str = "manifest.json";
+const CASES: &str = "cases.jsonl";
 
 /// What the golden is, who gave it and what its files must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,16 +131,53 @@ pub struct Golden {
 /// A golden could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum GoldenError {
-    /// A file or folder cannot be read or written.
-    #[error("cannot {action} {path}", path = .path.display())]
-    Io {
-        /// `read`, `write` ...
-        action: &'static str,
-        /// The file or folder.
+    /// A file is not what it must be.
+    #[error("{path}{line}: {message}", path = .path.display(), line = .line.map(|line| format!(" line {line}")).unwrap_or_default())]
+    Parse {
+        /// The file.
         path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
+        /// The line, from 1, in a file of lines.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// The layout is of another version.
+    #[error("{path}: expected schema_version {SCHEMA_VERSION}, found {found}; capture again", path = .path.display())]
+    Version {
+        /// The manifest.
+        path: PathBuf,
+        /// The version there.
+        found: u32,
+    },
+    /// The manifest does not list the cases.
+    #[error("{path}: files lists no {CASES}", path = .path.display())]
+    NoCases {
+        /// The manifest.
+        path: PathBuf,
+    },
+    /// A file is not the one that was captured.
+    #[error("{path}: expected sha256 {expected}, found {found}; capture again", path = .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The manifest's digest.
+        expected: String,
+        /// The digest of what is there, or `nothing`.
+        found: String,
+    },
+    /// There was no question.
+    #[error("gate {gate} has no prompts: nothing to capture")]
+    Empty {
+        /// The gate.
+        gate: String,
+    },
+    /// Two questions have one id.
+    #[error("gate {gate}: prompt id {id:?} occurs twice")]
+    Twice {
+        /// The gate.
+        gate: String,
+        /// The id.
+        id: String,
     },
 }
 
@@ -159,18 +203,144 @@ impl Golden {
     }
 
     /// Reads the golden in `dir`; `None` when there is no manifest.
-    pub fn read_dir(_dir: &Path) -> Result<Option<Self>> {
-        todo!()
+    pub fn read_dir(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(MANIFEST);
+        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+        let manifest = parse_manifest(&path, &bytes)?;
+        let mut cases = None;
+        for file in &manifest.files {
+            let path = dir.join(&file.path);
+            let bytes = read_if_there(&path)?;
+            let found = bytes.as_deref().map_or("nothing".to_owned(), sha256_bytes);
+            if found != file.sha256 {
+                let expected = file.sha256.clone();
+                return Err(GoldenError::Changed { path, expected, found }.into());
+            }
+            if file.path == CASES {
+                cases = Some(parse_cases(&path, &bytes.unwrap_or_default())?);
+            }
+        }
+        let cases = cases.ok_or(GoldenError::NoCases { path })?;
+        Ok(Some(Self { manifest, cases }))
     }
 
-    /// Asks `oracle` every question and keeps its answers. Nothing is written unless all were
-    /// answered.
+    /// Asks `oracle` every question and keeps its answers in the workspace. Nothing is written
+    /// unless all were answered.
     pub fn capture(
-        _home: &Home,
-        _oracle: &mut dyn Oracle,
-        _capture: &Capture<'_>,
-        _progress: Progress,
+        home: &Home,
+        oracle: &mut dyn Oracle,
+        capture: &Capture<'_>,
+        progress: Progress,
     ) -> Result<Self> {
-        todo!()
+        check_prompts(capture)?;
+        let total = capture.prompts.len() as u64;
+        let mut stage = progress.steps(&format!("capturing {}", capture.gate), Some(total));
+        let mut cases = Vec::new();
+        for prompt in capture.prompts {
+            cases.push(ask(oracle, prompt)?);
+            stage.advance(1);
+        }
+        let identity = oracle.identity().clone();
+        let dir = home.golden_dir(&identity.name, capture.gate);
+        let lines = lines(&dir.join(CASES), &cases)?;
+        let manifest = GoldenManifest {
+            schema_version: SCHEMA_VERSION,
+            gate: capture.gate.to_owned(),
+            oracle: identity,
+            checkpoint: GoldenCheckpoint {
+                name: capture.checkpoint.name.clone(),
+                sha256: capture.checkpoint.sha256.clone(),
+            },
+            captured_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            prompts_sha256: capture.prompts_sha256.to_owned(),
+            noise: capture.noise.clone(),
+            files: vec![GoldenFile {
+                path: CASES.to_owned(),
+                sha256: sha256_bytes(&lines),
+                bytes: lines.len() as u64,
+            }],
+        };
+        let path = dir.join(MANIFEST);
+        let mut json = serde_json::to_vec_pretty(&manifest).map_err(|e| unwritable(&path, &e))?;
+        json.push(b'\n');
+        // The cases first: a golden that was cut in between is refused by its hash.
+        place::write_whole(&dir.join(CASES), &lines)?;
+        place::write_whole(&path, &json)?;
+        Ok(Self { manifest, cases })
     }
+}
+
+fn check_prompts(capture: &Capture<'_>) -> Result<(), GoldenError> {
+    let gate = || capture.gate.to_owned();
+    if capture.prompts.is_empty() {
+        return Err(GoldenError::Empty { gate: gate() });
+    }
+    let mut ids = BTreeSet::new();
+    match capture.prompts.iter().find(|prompt| !ids.insert(&prompt.id)) {
+        Some(twice) => Err(GoldenError::Twice { gate: gate(), id: twice.id.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn ask(oracle: &mut dyn Oracle, prompt: &GoldenPrompt) -> Result<GoldenCase> {
+    let answer = oracle.complete(&CompletionRequest {
+        prompt_ids: prompt.prompt_ids.clone(),
+        max_tokens: prompt.max_tokens,
+        top_logprobs: prompt.top_logprobs,
+        ignore_eos: prompt.ignore_eos,
+    })?;
+    Ok(GoldenCase {
+        id: prompt.id.clone(),
+        prompt_text: prompt.prompt_text.clone(),
+        prompt_ids: prompt.prompt_ids.clone(),
+        ids: answer.ids,
+        text: answer.text,
+        finish_reason: answer.finish_reason,
+        steps: answer.steps,
+    })
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlaceError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(PlaceError::new("read", path, error)),
+    }
+}
+
+fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<GoldenManifest, GoldenError> {
+    let manifest: GoldenManifest = serde_json::from_slice(bytes).map_err(|error| {
+        GoldenError::Parse { path: path.to_path_buf(), line: None, message: error.to_string() }
+    })?;
+    if manifest.schema_version == SCHEMA_VERSION {
+        return Ok(manifest);
+    }
+    Err(GoldenError::Version { path: path.to_path_buf(), found: manifest.schema_version })
+}
+
+fn parse_cases(path: &Path, bytes: &[u8]) -> Result<Vec<GoldenCase>, GoldenError> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_slice(line).map_err(|error| GoldenError::Parse {
+                path: path.to_path_buf(),
+                line: Some(index + 1),
+                message: error.to_string(),
+            })
+        })
+        .collect()
+}
+
+fn lines(path: &Path, cases: &[GoldenCase]) -> Result<Vec<u8>, GoldenError> {
+    let mut lines = Vec::new();
+    for case in cases {
+        serde_json::to_writer(&mut lines, case).map_err(|error| unwritable(path, &error))?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn unwritable(path: &Path, error: &serde_json::Error) -> GoldenError {
+    GoldenError::Parse { path: path.to_path_buf(), line: None, message: error.to_string() }
 }

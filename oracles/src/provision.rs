@@ -102,6 +102,7 @@ fn install(
     }
     let tools = tools::find(home, build, progress)?;
     let built = build::build(&build::Plan {
+        name: &spec.name,
         spec: build,
         source: &source,
         dir: &work.join("build"),

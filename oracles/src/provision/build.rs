@@ -15,6 +15,7 @@ use crate::{Progress, logs};
 
 /// What is built, from where, into where.
 pub(super) struct Plan<'a> {
+    pub(super) name: &'a str,
     pub(super) spec: &'a Build,
     pub(super) source: &'a Path,
     pub(super) dir: &'a Path,
@@ -54,7 +55,7 @@ impl Plan<'_> {
         let program = PathBuf::from(command.get_program());
         let spawn = |source| ProvisionError::Spawn { program: program.clone(), source };
         let mut group = Group::spawn(&mut command).map_err(spawn)?;
-        let label = format!("{step} {}", self.source.display());
+        let label = format!("{step} {}", self.name);
         let mut stage = self.progress.steps(&label, None);
         if let Some(stdout) = group.child.stdout.take() {
             for line in BufReader::new(stdout).split(b'\n') {

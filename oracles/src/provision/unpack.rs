@@ -23,7 +23,8 @@ pub(super) fn unpack(
     let unreadable = |source| ProvisionError::Archive { archive: archive.to_path_buf(), source };
     let file = File::open(archive).map_err(unreadable)?;
     let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
-    let mut stage = progress.steps(&format!("unpacking {}", archive.display()), None);
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    let mut stage = progress.steps(&format!("unpacking {name}"), None);
     for entry in tar.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
         let path = entry.path().map_err(unreadable)?.into_owned();

@@ -1,0 +1,284 @@
+//! Who is running: what the process says about itself, compared with what was pinned and asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::{LaunchError, LaunchSettings};
+use crate::checkpoint::Checkpoint;
+use crate::process::POLL;
+use crate::provision::Provisioned;
+use crate::verbs::Identity;
+
+/// How long the log may take to show what was written before readiness.
+const LOG_DELAY: Duration = Duration::from_secs(3);
+
+/// The setting that says what `flash_attn = auto` became.
+const RESOLVED: &str = "flash_attn_resolved";
+
+/// What was started, to be compared with what it says.
+pub(super) struct Question<'a> {
+    pub(super) oracle: &'a Provisioned,
+    pub(super) checkpoint: &'a Checkpoint,
+    pub(super) settings: &'a LaunchSettings,
+    pub(super) executable: &'a Path,
+    pub(super) flags: &'a [String],
+    pub(super) log: &'a Path,
+}
+
+impl Question<'_> {
+    /// The identity, and the size of the vocabulary.
+    pub(super) fn ask(&self, client: &Client) -> Result<(Identity, usize), LaunchError> {
+        let props = client.get("props", "/props")?;
+        let models = client.get("models", "/v1/models")?;
+        let said = self.read_log()?;
+        self.check(&props, &said)?;
+        let meta = models.pointer("/data/0/meta");
+        let vocabulary = meta.and_then(|meta| meta.get("n_vocab")?.as_u64());
+        let vocabulary = vocabulary.ok_or_else(|| self.silent("vocabulary size"))?;
+        let identity = self.identity(&props, meta, said)?;
+        Ok((identity, vocabulary as usize))
+    }
+
+    fn silent(&self, key: &str) -> LaunchError {
+        LaunchError::Silent {
+            oracle: self.oracle.spec.name.clone(),
+            key: key.to_owned(),
+            log: self.log.to_path_buf(),
+        }
+    }
+
+    /// The log's account of the configuration, once all of it is there.
+    fn read_log(&self) -> Result<Said, LaunchError> {
+        let deadline = Instant::now() + LOG_DELAY;
+        loop {
+            let bytes = std::fs::read(self.log).unwrap_or_default();
+            let said = Said::parse(&String::from_utf8_lossy(&bytes));
+            match said.missing() {
+                None => return Ok(said),
+                Some(key) if Instant::now() >= deadline => return Err(self.silent(key)),
+                Some(_) => thread::sleep(POLL),
+            }
+        }
+    }
+
+    fn check(&self, props: &Value, said: &Said) -> Result<(), LaunchError> {
+        let expect = |key: &str, expected: &str, found: &str| {
+            if expected == found {
+                return Ok(());
+            }
+            Err(LaunchError::Contradiction {
+                oracle: self.oracle.spec.name.clone(),
+                key: key.to_owned(),
+                expected: expected.to_owned(),
+                found: found.to_owned(),
+                log: self.log.to_path_buf(),
+            })
+        };
+        let prop = |key: &str| match props.pointer(key) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(value) => Ok(value.to_string()),
+            None => Err(self.silent(key)),
+        };
+        expect("model_path", &self.checkpoint.path.display().to_string(), &prop("/model_path")?)?;
+        expect("total_slots", "1", &prop("/total_slots")?)?;
+        if let Some(build) = &self.oracle.spec.declared.build
+            && let Some(commit) = &build.commit
+        {
+            // `bNUMBER-COMMIT`, the commit shortened.
+            let info = prop("/build_info")?;
+            let short = info.rsplit('-').next().unwrap_or_default();
+            if short.len() < 7 || !commit.sha.starts_with(short) {
+                expect("build_info", &commit.sha, &info)?;
+            }
+        }
+        let settings = self.settings;
+        // A batch is never larger than the context, nor a physical batch than a logical one.
+        let batch = settings.batch.min(settings.context);
+        for (key, expected) in [
+            ("n_threads", settings.threads),
+            ("n_threads_batch", settings.threads),
+            ("n_ctx", settings.context),
+            ("n_batch", batch),
+            ("n_ubatch", settings.ubatch.min(batch)),
+        ] {
+            expect(key, &expected.to_string(), said.setting(key))?;
+        }
+        if let Some(launch) = &self.oracle.spec.declared.launch {
+            let list = |features: &[String]| {
+                features.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+            };
+            let expected = list(&launch.cpu_features).join(" ");
+            expect("cpu features", &expected, &list(&said.cpu_features).join(" "))?;
+        }
+        Ok(())
+    }
+
+    fn identity(
+        &self,
+        props: &Value,
+        meta: Option<&Value>,
+        said: Said,
+    ) -> Result<Identity, LaunchError> {
+        let manifest = &self.oracle.manifest;
+        let mut build: BTreeMap<String, String> = self.version()?;
+        build.extend(manifest.tools.clone());
+        build.extend(manifest.commit.clone().map(|commit| ("commit".to_owned(), commit)));
+        build.insert("built_at".to_owned(), manifest.built_at.clone());
+        let mut settings = said.settings;
+        let plain = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        for key in ["model_ftype", "total_slots"] {
+            settings.extend(props.get(key).map(|value| (key.to_owned(), plain(value))));
+        }
+        for key in ["n_vocab", "n_ctx_train", "n_params"] {
+            let value = meta.and_then(|meta| meta.get(key));
+            settings.extend(value.map(|value| (key.to_owned(), plain(value))));
+        }
+        build.extend(props.get("build_info").map(|info| ("build_info".to_owned(), plain(info))));
+        let launch = self.oracle.spec.declared.launch.as_ref();
+        let executable = launch.map_or("", |launch| launch.executable.as_str());
+        let binary_sha256 = self.oracle.executable_sha256(executable);
+        Ok(Identity {
+            name: self.oracle.spec.name.clone(),
+            version: manifest.version.clone(),
+            source_sha256: manifest.source_sha256.clone(),
+            binary_sha256: binary_sha256
+                .ok_or_else(|| self.silent("executable's digest"))?
+                .to_owned(),
+            build,
+            flags: self.flags.to_vec(),
+            cpu_features: said.cpu_features,
+            settings,
+        })
+    }
+
+    /// What `--version` prints: `version: ...` and `built with ...`.
+    fn version(&self) -> Result<BTreeMap<String, String>, LaunchError> {
+        let environment =
+            self.oracle.spec.declared.launch.as_ref().map(|launch| &launch.environment);
+        let output = Command::new(self.executable)
+            .arg("--version")
+            .env_clear()
+            .envs(environment.into_iter().flatten())
+            .output()
+            .map_err(|source| LaunchError::Spawn {
+                executable: self.executable.to_path_buf(),
+                source,
+            })?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        let line = |start: &str| said.lines().find_map(|line| line.strip_prefix(start));
+        let version = line("version: ").ok_or_else(|| self.silent("version"))?;
+        let mut build = BTreeMap::from([("version".to_owned(), version.trim().to_owned())]);
+        build.extend(line("built with ").map(|with| ("built_with".to_owned(), with.to_owned())));
+        Ok(build)
+    }
+}
+
+/// What the start-up log says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Said {
+    cpu_features: Vec<String>,
+    settings: BTreeMap<String, String>,
+}
+
+impl Said {
+    /// Reads `system_info:` (threads and CPU features), `llama_context: KEY = VALUE`, the resolved
+    /// flash attention and the types of the KV cache. Of a line that occurs again the last counts.
+    fn parse(log: &str) -> Self {
+        let mut said = Self::default();
+        for line in log.lines() {
+            if let Some((_, info)) = line.split_once("system_info: ") {
+                said.system_info(info);
+            } else if let Some((_, pair)) = line.split_once(" llama_context: ") {
+                said.pair(pair);
+            } else if let Some((_, state)) = line.split_once("resolve_fused_ops: Flash Attention ")
+            {
+                said.set(RESOLVED, state);
+            } else if let Some((_, rest)) = line.split_once(" llama_kv_cache: size =") {
+                said.kv_types(rest);
+            } else if let Some((_, mode)) = line.split_once("(load_mode = ") {
+                said.set("load_mode", mode.trim_end().trim_end_matches(')'));
+            }
+        }
+        said
+    }
+
+    /// `n_threads = 1 (n_threads_batch = 1) / 2 | CPU : SSE3 = 1 | AVX2 = 1 | `.
+    fn system_info(&mut self, info: &str) {
+        let mut parts = info.split('|');
+        let threads = parts.next().unwrap_or_default();
+        let threads = threads.split('/').next().unwrap_or_default().replace(['(', ')'], " ");
+        let words: Vec<&str> = threads.split_whitespace().collect();
+        for triple in words.chunks(3) {
+            if let [key, "=", value] = triple {
+                self.set(key, value);
+            }
+        }
+        self.cpu_features = parts
+            .filter_map(|part| {
+                // The first feature of a device follows the device's name.
+                let feature = part.rsplit(" : ").next().unwrap_or(part);
+                let (name, value) = feature.split_once('=')?;
+                (value.trim() == "1").then(|| name.trim().to_owned())
+            })
+            .collect();
+    }
+
+    fn pair(&mut self, pair: &str) {
+        // Only lines of the form `KEY   = VALUE`.
+        if let Some((key, value)) = pair.split_once('=')
+            && !key.trim().is_empty()
+            && key.trim().chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            self.set(key.trim(), value);
+        }
+    }
+
+    /// `... , K (f16):   45.00 MiB, V (f16):   45.00 MiB`.
+    fn kv_types(&mut self, rest: &str) {
+        for (key, opening) in [("kv_type_k", "K ("), ("kv_type_v", "V (")] {
+            let kind = rest.split_once(opening).and_then(|(_, after)| after.split_once(')'));
+            if let Some((kind, _)) = kind {
+                self.set(key, kind);
+            }
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) {
+        self.settings.insert(key.to_owned(), value.trim().to_owned());
+    }
+
+    fn setting(&self, key: &str) -> &str {
+        self.settings.get(key).map_or("nothing", String::as_str)
+    }
+
+    /// The first thing that the log does not say and that an identity needs.
+    fn missing(&self) -> Option<&'static str> {
+        const NEEDED: [&str; 8] = [
+            "n_threads",
+            "n_threads_batch",
+            "n_ctx",
+            "n_batch",
+            "n_ubatch",
+            "flash_attn",
+            "kv_type_k",
+            "kv_type_v",
+        ];
+        if self.cpu_features.is_empty() {
+            return Some("CPU features");
+        }
+        if self.setting("flash_attn") == "auto" && !self.settings.contains_key(RESOLVED) {
+            return Some(RESOLVED);
+        }
+        NEEDED.into_iter().find(|key| !self.settings.contains_key(*key))
+    }
+}

@@ -1,8 +1,10 @@
 //! Why a conversation cannot be rendered.
 
-use std::fmt;
+use std::path::PathBuf;
+use std::{fmt, io};
 
 use crate::checkpoint;
+use crate::tokenizer::TokenizerError;
 
 /// A template that does not compile, or a conversation that it refuses.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +12,17 @@ pub enum ChatTemplateError {
     /// The template cannot be read from the file's metadata.
     #[error(transparent)]
     Metadata(#[from] checkpoint::Error),
+    /// tokenizer_config.json cannot be read.
+    #[error(transparent)]
+    Config(#[from] TokenizerError),
+    /// chat_template.jinja cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// The template is not a Jinja2 program.
     #[error("the chat template does not compile: line {line}: {fault}")]
     Syntax {

@@ -12,12 +12,15 @@ mod message;
 mod python_json;
 mod python_methods;
 
+use std::path::Path;
+
 use minijinja::Environment;
 use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
+use crate::checkpoint::Checkpoint;
 use crate::checkpoint::gguf::Metadata;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, folder_of, read_json};
 
 pub use error::ChatTemplateError;
 pub use message::Message;
@@ -61,6 +64,34 @@ impl ChatTemplate {
         source.map(|source| Self::new(source, tokenizer.special_token_texts())).transpose()
     }
 
+    /// The template of a Hugging Face folder: chat_template.jinja, or `chat_template` in
+    /// tokenizer_config.json, where a list of templates means the one named "default". None if there is
+    /// none.
+    pub fn from_folder(folder: &Path, tokenizer: &Tokenizer) -> Result<Option<Self>, ChatTemplateError> {
+        let file = folder.join("chat_template.jinja");
+        let config = folder.join("tokenizer_config.json");
+        let source = if file.exists() {
+            let read = std::fs::read_to_string(&file);
+            Some(read.map_err(|source| ChatTemplateError::Io { path: file, source })?)
+        } else if config.exists() {
+            configured(&read_json(&config)?["chat_template"]).map(ToOwned::to_owned)
+        } else {
+            None
+        };
+        source.map(|source| Self::new(&source, tokenizer.special_token_texts())).transpose()
+    }
+
+    /// The template that belongs to a checkpoint; None if there is none.
+    pub fn of_checkpoint(
+        checkpoint: &Checkpoint,
+        tokenizer: &Tokenizer,
+    ) -> Result<Option<Self>, ChatTemplateError> {
+        match checkpoint {
+            Checkpoint::Gguf(file) => Self::from_gguf(&file.metadata(), tokenizer),
+            Checkpoint::Safetensors(_) => Self::from_folder(folder_of(checkpoint), tokenizer),
+        }
+    }
+
     /// The template's own text.
     pub fn source(&self) -> &str {
         &self.source
@@ -89,4 +120,10 @@ impl ChatTemplate {
             .map_err(|error| ChatTemplateError::syntax(&error))?;
         template.render(variables).map_err(ChatTemplateError::rendering)
     }
+}
+
+/// The template in `chat_template` of tokenizer_config.json: a text, or a list of named ones.
+fn configured(value: &serde_json::Value) -> Option<&str> {
+    let named = || value.as_array()?.iter().find(|one| one["name"] == "default")?["template"].as_str();
+    value.as_str().or_else(named)
 }

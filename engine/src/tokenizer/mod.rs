@@ -18,6 +18,7 @@ mod byte_pair;
 mod detokenizer;
 mod error;
 mod gguf;
+mod huggingface;
 mod partition;
 mod pieces;
 mod pretokenizer;
@@ -30,9 +31,15 @@ pub use detokenizer::Detokenizer;
 pub use error::TokenizerError;
 pub use vocabulary::TokenKind;
 
+pub(crate) use huggingface::read_json;
+
+use std::path::Path;
+
+use crate::checkpoint::Checkpoint;
 use crate::checkpoint::gguf::Metadata;
 
 use byte_pair::BytePair;
+use huggingface::Pipeline;
 use partition::{Fragment, Markers};
 use pieces::Pieces;
 use sentence_piece::SentencePiece;
@@ -56,12 +63,35 @@ enum Encoder {
     BytePair(Box<BytePair>),
     SentencePiece(SentencePiece),
     WordPiece(WordPiece),
+    /// Special tokens included: the library finds them itself.
+    Pipeline(Box<Pipeline>),
 }
 
 impl Tokenizer {
     /// The tokenizer in the metadata of a GGUF file, `tokenizer.ggml.*`.
     pub fn from_gguf(metadata: &Metadata<'_>) -> Result<Self, TokenizerError> {
         gguf::load(metadata)
+    }
+
+    /// The tokenizer of a file tokenizer.json, with the tokens that tokenizer_config.json beside it names.
+    pub fn from_tokenizer_json(path: &Path) -> Result<Self, TokenizerError> {
+        huggingface::load(path)
+    }
+
+    /// The tokenizer that belongs to a checkpoint: in its metadata, or in the folder beside its weights.
+    /// None if there is none.
+    pub fn of_checkpoint(checkpoint: &Checkpoint) -> Result<Option<Self>, TokenizerError> {
+        match checkpoint {
+            Checkpoint::Gguf(file) => {
+                let metadata = file.metadata();
+                let found = metadata.contains("tokenizer.ggml.model");
+                found.then(|| Self::from_gguf(&metadata)).transpose()
+            }
+            Checkpoint::Safetensors(_) => {
+                let path = folder_of(checkpoint).join("tokenizer.json");
+                path.exists().then(|| Self::from_tokenizer_json(&path)).transpose()
+            }
+        }
     }
 
     /// The ids of a text.
@@ -75,6 +105,9 @@ impl Tokenizer {
         add_special: bool,
         parse_special: bool,
     ) -> Result<Vec<u32>, TokenizerError> {
+        if let Encoder::Pipeline(pipeline) = &self.encoder {
+            return pipeline.encode(text, add_special, parse_special);
+        }
         let mut ids = Vec::new();
         if add_special {
             ids.extend(self.first_token());
@@ -99,6 +132,10 @@ impl Tokenizer {
             Encoder::SentencePiece(encoder) => encoder.encode(&self.vocabulary, text, at_start, ids),
             Encoder::WordPiece(encoder) => {
                 encoder.encode(&self.vocabulary, text, ids);
+                Ok(())
+            }
+            Encoder::Pipeline(pipeline) => {
+                ids.extend(pipeline.encode(text, false, false)?);
                 Ok(())
             }
         }
@@ -138,6 +175,7 @@ impl Tokenizer {
             Encoder::SentencePiece(encoder) => encoder.add_space_prefix,
             Encoder::WordPiece(_) => true,
             Encoder::BytePair(_) => false,
+            Encoder::Pipeline(pipeline) => pipeline.strips_start,
         };
         Ok(match text.strip_prefix(' ').filter(|_| prefixed) {
             Some(rest) => rest.to_owned(),
@@ -230,4 +268,10 @@ impl Tokenizer {
     pub fn adds_bos(&self) -> bool {
         self.first_token().is_some()
     }
+}
+
+/// The folder that a checkpoint's other files lie in.
+pub(crate) fn folder_of(checkpoint: &Checkpoint) -> &Path {
+    let path = checkpoint.path();
+    if path.is_dir() { path } else { path.parent().unwrap_or(path) }
 }

@@ -8,6 +8,7 @@ mod info;
 mod json_lines;
 mod options;
 mod session;
+mod tokenize;
 
 use std::io::{BufRead, Write};
 
@@ -32,6 +33,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Talk with a model
     Chat(chat::Arguments),
+    /// Turn text into token ids and back
+    Tokenize(tokenize::Arguments),
     /// Write intermediate values of a forward pass to a safetensors file
     Dump(dump::Arguments),
     /// Tell what a checkpoint's headers say
@@ -62,6 +65,7 @@ impl Cli {
             Command::Info(arguments) => info::run(arguments, build, streams.output),
             Command::Generate(arguments) => generate::run(arguments, streams),
             Command::Chat(arguments) => chat::run(arguments, streams),
+            Command::Tokenize(arguments) => tokenize::run(arguments, streams),
             Command::Dump(arguments) => dump::run(arguments, streams),
             Command::Inspect(arguments) => Ok(crate::inspect::run(arguments, streams.output)?),
         }

@@ -126,6 +126,21 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// The ids of a conversation that a chat template has rendered: special tokens are parsed, and the text
+    /// begins with exactly one BOS if the vocabulary begins texts with it, whether or not the template
+    /// wrote it. For tokenizer.json the template alone decides, as in transformers.
+    pub fn encode_rendered(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        let mut ids = self.encode(text, false, true)?;
+        let bos = match self.encoder {
+            Encoder::Pipeline(_) => None,
+            _ => self.first_token(),
+        };
+        if let Some(bos) = bos.filter(|bos| ids.first() != Some(bos)) {
+            ids.insert(0, bos);
+        }
+        Ok(ids)
+    }
+
     fn encode_text(&self, text: &str, at_start: bool, ids: &mut Vec<u32>) -> Result<(), TokenizerError> {
         match &self.encoder {
             Encoder::BytePair(encoder) => encoder.encode(text, ids),

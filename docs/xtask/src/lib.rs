@@ -17,8 +17,11 @@ pub mod workspace;
 use defect::Defect;
 use workspace::Workspace;
 
-/// Every rule of `cargo xtask tidy`, by name.
-pub const RULES: &[(&str, fn(&Workspace) -> Vec<Defect>)] = &[
+/// A rule: its name, and what finds its defects.
+pub type Rule = (&'static str, fn(&Workspace) -> Vec<Defect>);
+
+/// Every rule of `cargo xtask tidy`.
+pub const RULES: &[Rule] = &[
     ("dependencies point one way", arrows::check),
     ("every source file opens with its purpose", sources::purpose),
     ("files stay short", sources::length),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cargo_metadata::{CargoOpt, MetadataCommand, Package};
+use cargo_metadata::{CargoOpt, Dependency, DependencyKind, MetadataCommand, Package};
 use serde::Deserialize;
 
 use crate::defect::Defect;
@@ -73,8 +73,13 @@ pub fn check(root: &Path) -> Result<Report, String> {
     let metadata = command.exec().map_err(|error| error.to_string())?;
     let outside: Vec<&Package> =
         metadata.packages.iter().filter(|package| package.source.is_some()).collect();
-    let defects = outside.iter().flat_map(|package| judge(&policy, package)).collect();
-    Ok(Report { packages: outside.len(), duplicates: duplicates(&outside), defects })
+    let mut defects: Vec<Defect> =
+        outside.iter().flat_map(|package| judge(&policy, package)).collect();
+    let duplicates = duplicates(&outside);
+    if policy.bans.multiple_versions == "deny" {
+        defects.extend(duplicates.iter().map(|name| Defect::new("bans", name, "several versions")));
+    }
+    Ok(Report { packages: outside.len(), duplicates, defects })
 }
 
 fn judge(policy: &Policy, package: &Package) -> Vec<Defect> {
@@ -93,13 +98,10 @@ fn judge(policy: &Policy, package: &Package) -> Vec<Defect> {
     if policy.bans.deny.iter().any(|banned| *banned == *package.name) {
         report("bans", "is banned".to_owned());
     }
-    if policy.bans.wildcards == "deny"
-        && package.dependencies.iter().any(|on| {
-            on.req.to_string() == "*"
-                && on.path.is_none()
-                && on.kind != cargo_metadata::DependencyKind::Development
-        })
-    {
+    let any_version = |on: &Dependency| {
+        on.req.to_string() == "*" && on.path.is_none() && on.kind != DependencyKind::Development
+    };
+    if policy.bans.wildcards == "deny" && package.dependencies.iter().any(any_version) {
         report("bans", "depends on some package in any version (`*`)".to_owned());
     }
     let source = package.source.as_ref().map(|source| source.repr.as_str()).unwrap_or_default();

@@ -102,7 +102,7 @@ mod tests {
             ("a // unsafe\nb", "a          \nb"),
             ("a /* x /* unsafe */ y */ b", "a                        b"),
             (r#"f("unsafe \" //") + 1"#, "f(              ) + 1"),
-            (r###"r#"unsafe " "# + br"x" + for"###, "              + b     + for"),
+            (r##"r#"unsafe " "# + br"x" + for"##, "               + b     + for"),
             (r"'\'' 'a' &'a str", r"         &'a str"),
         ];
         for (source, expected) in cases {

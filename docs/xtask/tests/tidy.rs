@@ -1,5 +1,4 @@
 //! The rules hold over this workspace: `cargo test --workspace` is enough to notice.
-#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use xtask::RULES;
 use xtask::workspace::Workspace;

@@ -93,8 +93,10 @@ pub struct Place {
 /// The thing being read when a fault was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The fixed fields at the start of a file.
+    /// The fixed fields at the start of a file, or the JSON of a safetensors file.
     Header,
+    /// The JSON that says which file of a folder holds which tensor.
+    Index,
     /// The name of the n-th metadata key (counted from 0), not yet known.
     KeyNumber(u64),
     /// The value of a metadata key.
@@ -118,6 +120,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.subject {
             Subject::Header => write!(f, "header")?,
+            Subject::Index => write!(f, "index")?,
             Subject::KeyNumber(number) => write!(f, "name of key {number}")?,
             Subject::Key(key) => write!(f, "key {key:?}")?,
             Subject::TensorNumber(number) => write!(f, "name of tensor {number}")?,

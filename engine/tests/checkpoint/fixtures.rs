@@ -14,7 +14,7 @@ fn expected() -> Json {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 fn list(json: &Json) -> &Vec<Json> {
@@ -55,8 +55,10 @@ fn same(value: &Value<'_>, wanted: &Json) -> bool {
         Value::Int32(value) => wanted == value,
         Value::Uint64(value) => wanted == value,
         Value::Int64(value) => wanted == value,
-        Value::Float32(value) => wanted.as_f64().is_some_and(|wanted| wanted == f64::from(value)),
-        Value::Float64(value) => wanted.as_f64().is_some_and(|wanted| wanted == value),
+        Value::Float32(value) => {
+            wanted.as_f64().map(f64::to_bits) == Some(f64::from(value).to_bits())
+        }
+        Value::Float64(value) => wanted.as_f64().map(f64::to_bits) == Some(value.to_bits()),
         Value::Bool(value) => wanted == value,
         Value::String(value) => wanted == value,
         Value::Array(array) => {

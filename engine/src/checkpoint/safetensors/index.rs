@@ -36,7 +36,7 @@ impl Index {
         let parsed: IndexFile = serde_json::from_slice(file.bytes()).map_err(|error| {
             // The message has line and column: an index is written for people, over many lines.
             SafetensorsFault::Json(error)
-                .in_file(file, Place { subject: Subject::Header, offset: None })
+                .in_file(file, Place { subject: Subject::Index, offset: None })
         })?;
         let index = Self { path: file.path().to_path_buf(), weight_map: parsed.weight_map.0 };
         for (name, shard) in &index.weight_map {

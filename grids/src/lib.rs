@@ -1,1 +1,8 @@
-//! grids
+//! How fast is it? So far: on what machine, and is that machine quiet enough to ask.
+//!
+//! The load generator and the grids come later; `grid list` says that there are none. What is here is what they will stand on:
+//! [`spin`], the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
+
+pub mod host;
+pub mod spin;
+pub mod statistics;

@@ -10,8 +10,10 @@
 //! The codes and scales are those of ggml's blocks, held as one array each, with the half-precision scales already
 //! widened (exact), because a scale is read once per weight row.
 
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
+use crate::dot::Tier;
 use crate::error::{Result, expect_len};
 use crate::format::Format;
 
@@ -110,25 +112,46 @@ impl Activations {
     pub fn quantized(format: Format, x: &[f32]) -> Result<Activations> {
         format.row_bytes(x.len())?;
         let mut activations = Activations::default();
-        activations.fill(format.spec().activation, x, x.len());
+        activations.fill(format.spec().activation, x, x.len(), Tier::detect());
         Ok(activations)
     }
 
-    /// Quantises `x`, rows of `cols` values, to `kind`, replacing what was held.
+    /// Quantises `x`, rows of `cols` values, to `kind`, replacing what was held. The tier changes the speed alone.
     ///
-    /// `cols` is a multiple of [`Activation::block_len`] and `x` holds whole rows: the caller has checked both.
-    pub(crate) fn fill(&mut self, kind: Activation, x: &[f32], cols: usize) {
-        *self = Activations { cols, ..std::mem::take(self) };
+    /// `cols` is a multiple of [`Activation::block_len`], `x` holds whole rows and the processor has `tier`: the caller
+    /// has checked all three.
+    pub(crate) fn fill(&mut self, kind: Activation, x: &[f32], cols: usize, tier: Tier) {
+        match tier {
+            // SAFETY: the caller has required the tier.
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => unsafe { self.fill_avx2(kind, x, cols) },
+            _ => self.fill_anywhere(kind, x, cols),
+        }
+    }
+
+    /// [`Activations::fill_anywhere`], compiled for AVX2, FMA and F16C. Rust fuses nothing by itself: the same bits.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    fn fill_avx2(&mut self, kind: Activation, x: &[f32], cols: usize) {
+        self.fill_anywhere(kind, x, cols);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
+    fn fill_anywhere(&mut self, kind: Activation, x: &[f32], cols: usize) {
         self.clear();
+        self.cols = cols;
         match kind {
             Activation::F32 => self.values.extend_from_slice(x),
-            Activation::F16 => self.halves.extend(x.iter().map(|&v| f16::from_f32(v).to_bits())),
+            Activation::F16 => {
+                self.halves.resize(x.len(), 0);
+                let halves: &mut [f16] = bytemuck::cast_slice_mut(&mut self.halves);
+                halves.convert_from_f32_slice(x);
+            }
             Activation::Bf16 => self.halves.extend(x.iter().map(|&v| bf16::from_f32(v).to_bits())),
-            Activation::Q8_0 => x.as_chunks().0.iter().for_each(|block| {
-                self.push_q8_0(block);
-            }),
-            Activation::Q8_1 => x.as_chunks().0.iter().for_each(|block| self.push_q8_1(block)),
-            Activation::Q8K => x.as_chunks().0.iter().for_each(|block| self.push_q8k(block)),
+            Activation::Q8_0 => self.fill_q8(x, false),
+            Activation::Q8_1 => self.fill_q8(x, true),
+            Activation::Q8K => self.fill_q8k(x),
         }
     }
 
@@ -158,75 +181,84 @@ impl Activations {
         self.group_sums.clear();
     }
 
-    /// Q8_0: `d = amax / 127` kept as f16, codes by `127 / amax` in f32, ties to even.
-    /// Returns the scale before its rounding and the sum of the codes.
-    fn push_q8_0(&mut self, x: &[f32; 32]) -> (f32, i32) {
-        let amax = largest_magnitude(x);
-        let scale = amax / 127.0;
-        // `amax != 0` and not `> 0`: a NaN must reach the codes and the scale.
-        #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-        let inverse = if amax != 0.0 { 127.0 / amax } else { 0.0 };
-        self.scales.push(f16::from_f32(scale).to_f32());
-        let mut sum = 0_i32;
-        for &value in x {
-            let code = nearest_even(value * inverse);
-            sum = sum.wrapping_add(code);
-            self.codes.push(code.clamp(i32::from(i8::MIN), i32::from(i8::MAX)) as i8);
+    /// Q8_0: `d = amax / 127` kept as f16, codes by `127 / amax` in f32, ties to even. Q8_1 also keeps, as f16, the sum
+    /// of the codes times `d` before its rounding.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
+    fn fill_q8(&mut self, x: &[f32], with_sums: bool) {
+        self.codes.resize(x.len(), 0);
+        for (x, codes) in x.as_chunks::<32>().0.iter().zip(self.codes.as_chunks_mut::<32>().0) {
+            let amax = largest_magnitude(x);
+            let scale = amax / 127.0;
+            // `!= 0` and not `> 0`: a NaN must reach the codes and the scale.
+            #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
+            let inverse = if amax != 0.0 { 127.0 / amax } else { 0.0 };
+            let whole = x.map(|value| (value * inverse).round_ties_even() as i32);
+            *codes = whole.map(|code| code as i8);
+            self.scales.push(f16::from_f32(scale).to_f32());
+            if with_sums {
+                let sum = whole.iter().fold(0_i32, |sum, code| sum.wrapping_add(*code));
+                self.sums.push(f16::from_f32(scale * sum as f32).to_f32());
+            }
         }
-        (scale, sum)
-    }
-
-    /// Q8_1: Q8_0 and the sum of the codes times the scale before its rounding, kept as f16.
-    fn push_q8_1(&mut self, x: &[f32; 32]) {
-        let (scale, sum) = self.push_q8_0(x);
-        self.sums.push(f16::from_f32(scale * sum as f32).to_f32());
     }
 
     /// Q8_K: the value of largest magnitude becomes -127; the scale stays f32.
-    fn push_q8k(&mut self, x: &[f32; 256]) {
-        let mut amax = 0.0_f32;
-        let mut max = 0.0_f32;
-        for &value in x {
-            if value.abs() > amax {
-                amax = value.abs();
-                max = value;
-            }
-        }
-        #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-        if amax == 0.0 {
-            self.scales.push(0.0);
-            self.codes.extend_from_slice(&[0; 256]);
-            self.group_sums.extend_from_slice(&[0; 16]);
-            return;
-        }
-        let inverse = -127.0 / max;
-        self.scales.push(1.0 / inverse);
-        for group in x.as_chunks::<16>().0 {
-            let codes = group.map(|value| nearest_by_shift(inverse * value).min(127) as i8);
-            self.group_sums.push(codes.iter().map(|&code| i16::from(code)).sum());
-            self.codes.extend_from_slice(&codes);
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
+    fn fill_q8k(&mut self, x: &[f32]) {
+        self.codes.resize(x.len(), 0);
+        for (x, codes) in x.as_chunks::<256>().0.iter().zip(self.codes.as_chunks_mut::<256>().0) {
+            let max = first_extreme(x);
+            #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
+            let inverse = if max != 0.0 { -127.0 / max } else { 0.0 };
+            self.scales.push(if max == 0.0 { 0.0 } else { 1.0 / inverse });
+            *codes = x.map(|value| nearest_by_shift(inverse * value).min(127) as i8);
+            let sum = |group: &[i8; 16]| group.iter().map(|&code| i16::from(code)).sum::<i16>();
+            self.group_sums.extend(codes.as_chunks::<16>().0.iter().map(sum));
         }
     }
 }
 
-/// The largest magnitude of a block, by the eight lanes and the tree of the AVX2 code; only a NaN can tell the order.
+/// The larger of two; the second where either is a NaN, as `maxps` has it.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
+fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// The largest magnitude of a block, by eight lanes and then halves; only a NaN can tell the order.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn largest_magnitude(x: &[f32; 32]) -> f32 {
-    // `maxps` returns its second operand where either is a NaN.
-    let max = |a: f32, b: f32| if a > b { a } else { b };
-    let lane =
-        |i: usize| max(max(max(x[i].abs(), x[i + 8].abs()), x[i + 16].abs()), x[i + 24].abs());
-    let four: [f32; 4] = std::array::from_fn(|i| max(lane(i + 4), lane(i)));
-    let two: [f32; 2] = std::array::from_fn(|i| max(four[i], four[i + 2]));
-    max(two[0], two[1])
+    let mut lanes = [0.0_f32; 8];
+    for eight in x.as_chunks::<8>().0 {
+        for (lane, value) in lanes.iter_mut().zip(eight) {
+            *lane = larger(*lane, value.abs());
+        }
+    }
+    let four: [f32; 4] = std::array::from_fn(|i| larger(lanes[i], lanes[i + 4]));
+    larger(larger(four[0], four[2]), larger(four[1], four[3]))
 }
 
-/// To the nearest integer, ties to even, with `cvtps2dq`'s answer for what does not fit.
-fn nearest_even(value: f32) -> i32 {
-    let rounded = value.round_ties_even();
-    if rounded.abs() < 2_147_483_648.0 { rounded as i32 } else { i32::MIN }
+/// The value of largest magnitude, the first on ties, with its sign. NaNs are passed over.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
+fn first_extreme(x: &[f32; 256]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    for eight in x.as_chunks::<8>().0 {
+        for (lane, value) in lanes.iter_mut().zip(eight) {
+            *lane = larger(value.abs(), *lane);
+        }
+    }
+    let amax = lanes.into_iter().fold(0.0, larger);
+    #[expect(clippy::float_cmp, reason = "the maximum is one of the values")]
+    x.iter().copied().find(|value| value.abs() == amax).unwrap_or(0.0)
 }
 
-/// ggml's `nearest_int`: adding 1.5 * 2^23 leaves the rounded integer in the low mantissa bits. A NaN gives 0.
+/// ggml's `nearest_int`: adding 1.5 * 2^23 leaves the rounded integer in the low mantissa bits.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn nearest_by_shift(value: f32) -> i32 {
     let shifted = value + 12_582_912.0;
     (shifted.to_bits() & 0x007f_ffff) as i32 - 0x0040_0000

@@ -89,8 +89,9 @@ pub fn matmul(
     let n = x.len().checked_div(weights.cols).unwrap_or(0);
     expect_len("the input", "values", n * weights.cols, x.len())?;
     expect_len("the output", "values", n * weights.rows, out.len())?;
-    scratch.activations.fill(weights.format.spec().activation, x, weights.cols);
-    let activations = &scratch.activations;
+    let kind = weights.format.spec().activation;
+    scratch.activations.fill(kind, x, weights.cols, pool.tier());
+    let rows_of_x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
     // Threads take bands of rows; with several activation rows the outputs of a band are not contiguous, and a relaxed
     // atomic store is a plain store that every thread may do.
     let out = shared(out);
@@ -99,8 +100,8 @@ pub fn matmul(
         let rows = index * band..((index + 1) * band).min(weights.rows);
         for row in rows {
             let bytes = weights.row(row);
-            for i in 0..n {
-                let value = dot.call(bytes, activations.row(i));
+            for (i, x) in rows_of_x.iter().enumerate() {
+                let value = dot.call(bytes, *x);
                 out[i * weights.rows + row]
                     .store(value.to_bits(), std::sync::atomic::Ordering::Relaxed);
             }

@@ -11,10 +11,10 @@ use std::arch::x86_64::{
     _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16,
     _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps,
     _mm256_extracti128_si256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
-    _mm256_storeu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_permute2x128_si256,
+    _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
 };
 
 use super::dense::{bf16_tail, f16_tail, f32_tail};
@@ -55,12 +55,15 @@ pub(crate) fn load_group_sums(sums: &[i16; 16]) -> __m256i {
     unsafe { _mm256_loadu_si256(sums.as_ptr().cast()) }
 }
 
-/// The half-precision number at byte `offset`, widened.
+/// The two half-precision numbers at byte `offset`, widened. Where only the first is one, the second is noise.
+///
+/// Four bytes and not two: a two-byte load into a register keeps the rest of it, and so waits for whatever last used it.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(crate) fn half_at(block: &[u8], offset: usize) -> f32 {
-    let bits = u16::from_le_bytes([block[offset], block[offset + 1]]);
-    _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(i32::from(bits))))
+pub(crate) fn halves_at(block: &[u8], offset: usize) -> [f32; 2] {
+    let bits = [block[offset], block[offset + 1], block[offset + 2], block[offset + 3]];
+    let wide = _mm_cvtph_ps(_mm_cvtsi32_si128(i32::from_le_bytes(bits)));
+    [_mm_cvtss_f32(wide), _mm_cvtss_f32(_mm_movehdup_ps(wide))]
 }
 
 /// 32 four-bit codes from 16 bytes: all low halves, then all high halves.
@@ -112,27 +115,78 @@ pub(crate) fn add_scaled(sums: __m256i, scale: __m256i, x: __m256i, y: __m256i) 
     _mm256_add_epi32(sums, _mm256_madd_epi16(scale, _mm256_maddubs_epi16(x, y)))
 }
 
-/// The scales of 16 groups of 16 values, as the 16-bit factors of each chunk of 32.
+/// `scale` of block and activation multiplied, in every lane: the block's is the half-precision number at `offset`.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn scale_lanes(block: &[u8], offset: usize, scale: f32) -> __m256 {
+    let bits = i16::from_le_bytes([block[offset], block[offset + 1]]);
+    _mm256_mul_ps(_mm256_cvtph_ps(_mm_set1_epi16(bits)), _mm256_set1_ps(scale))
+}
+
+/// Byte indices that copy 16-bit factor `below` to every place of the lower half of a register and `above` to the upper.
+const fn copies(below: u8, above: u8) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        bytes[i] = 2 * (if i < 16 { below } else { above }) + (i % 2) as u8;
+        i += 1;
+    }
+    bytes
+}
+
+/// The scales of 16 groups of 16 values: those of groups 0..8 and of 8..16, each in both halves of a register.
 #[derive(Clone, Copy)]
-pub(crate) struct Scales16([i16; 16]);
+pub(crate) struct Scales16([__m256i; 2]);
 
 impl Scales16 {
     /// From 16 signed bytes.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
     pub(crate) fn new(bytes: __m128i) -> Scales16 {
-        let mut scales = [0_i16; 16];
-        // SAFETY: the array is 32 writable bytes; the store needs no alignment.
-        unsafe { _mm256_storeu_si256(scales.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(bytes)) };
-        Scales16(scales)
+        let wide = _mm256_cvtepi8_epi16(bytes);
+        Scales16([
+            _mm256_permute2x128_si256::<0x00>(wide, wide),
+            _mm256_permute2x128_si256::<0x11>(wide, wide),
+        ])
     }
 
-    /// The factors of chunk `index`: its first group below, its second above.
+    /// The factors of chunk `index` of 32 values: its first group below, its second above.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
     pub(crate) fn chunk(&self, index: usize) -> __m256i {
-        let [below, above] = [self.0[2 * index], self.0[2 * index + 1]];
-        _mm256_set_m128i(_mm_set1_epi16(above), _mm_set1_epi16(below))
+        const COPIES: [[u8; 32]; 4] = [copies(0, 1), copies(2, 3), copies(4, 5), copies(6, 7)];
+        _mm256_shuffle_epi8(self.0[index / 4], load_32(&COPIES[index % 4], 0))
+    }
+}
+
+/// The scales of 8 groups of 32 values, in both halves of a register.
+#[derive(Clone, Copy)]
+pub(crate) struct Scales8(__m256i);
+
+impl Scales8 {
+    /// From eight unsigned bytes.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    pub(crate) fn new(bytes: [u8; 8]) -> Scales8 {
+        let wide = _mm_cvtepu8_epi16(_mm_cvtsi64_si128(i64::from_le_bytes(bytes)));
+        Scales8(_mm256_set_m128i(wide, wide))
+    }
+
+    /// The factors of chunk `index` of 32 values.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    pub(crate) fn chunk(&self, index: usize) -> __m256i {
+        const COPIES: [[u8; 32]; 8] = [
+            copies(0, 0),
+            copies(1, 1),
+            copies(2, 2),
+            copies(3, 3),
+            copies(4, 4),
+            copies(5, 5),
+            copies(6, 6),
+            copies(7, 7),
+        ];
+        _mm256_shuffle_epi8(self.0, load_32(&COPIES[index], 0))
     }
 }
 

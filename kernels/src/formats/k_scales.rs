@@ -4,16 +4,21 @@ use half::f16;
 
 use super::bits::{range, reciprocal, signed_extreme};
 
-/// The eight scales and eight minimums of 12 bytes. The first four of each lie in the low six bits of bytes 0..4 and
-/// 4..8; the last four have their low halves in bytes 8..12 and their top two bits above the first four.
+/// The eight scales and eight minimums of 12 bytes, four at a time. The first four of each lie in the low six bits of
+/// bytes 0..4 and 4..8; the last four have their low halves in bytes 8..12 and their top two bits above the first four.
+#[inline]
 pub(super) fn unpack(packed: &[u8]) -> ([u8; 8], [u8; 8]) {
-    let scale = |j: usize| {
-        if j < 4 { packed[j] & 63 } else { (packed[j + 4] & 15) | (packed[j - 4] >> 6) << 4 }
-    };
-    let minimum = |j: usize| {
-        if j < 4 { packed[j + 4] & 63 } else { packed[j + 4] >> 4 | (packed[j] >> 6) << 4 }
-    };
-    (std::array::from_fn(scale), std::array::from_fn(minimum))
+    const SIX: u32 = 0x3f3f_3f3f;
+    const FOUR: u32 = 0x0f0f_0f0f;
+    let word =
+        |i: usize| u32::from_le_bytes([packed[i], packed[i + 1], packed[i + 2], packed[i + 3]]);
+    let (first_scales, first_minimums, rest) = (word(0), word(4), word(8));
+    let above = |first: u32| (first >> 6 & 0x0303_0303) << 4;
+    let eight = |first: u32, last: u32| (u64::from(last) << 32 | u64::from(first)).to_le_bytes();
+    (
+        eight(first_scales & SIX, rest & FOUR | above(first_scales)),
+        eight(first_minimums & SIX, rest >> 4 & FOUR | above(first_minimums)),
+    )
 }
 
 /// Stores scales and minimums so that [`unpack`] reads them back.

@@ -100,11 +100,12 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     };
     let mut acc = _mm256_setzero_ps();
     for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
         let factors = avx2::load_16(block, 0);
         let low = _mm_set1_epi8(15);
         let minimums = _mm256_cvtepi8_epi16(_mm_and_si128(_mm_srli_epi16::<4>(factors), low));
         let grounds = _mm256_madd_epi16(minimums, avx2::load_group_sums(sums));
-        acc = avx2::fma(acc, -scale * avx2::half_at(block, MINIMUM_UNIT), grounds);
+        acc = avx2::fma(acc, -scale * minimum_unit, grounds);
 
         let scales = avx2::Scales16::new(_mm_and_si128(factors, low));
         let mut products = avx2::zero();
@@ -117,7 +118,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
                 bits = _mm256_srli_epi16::<2>(bits);
             }
         }
-        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+        acc = avx2::fma(acc, scale * unit, products);
     }
     avx2::sum(acc)
 }

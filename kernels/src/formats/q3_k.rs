@@ -52,13 +52,23 @@ fn weights(block: &Block) -> [i8; 256] {
     })
 }
 
+/// The 16 signed scales, four at a time.
+#[inline]
 fn scales(block: &Block) -> [i8; 16] {
-    let packed = &block[SCALES..UNIT];
-    std::array::from_fn(|g| {
-        let low = packed[g % 8] >> (g / 8 * 4) & 15;
-        let high = packed[8 + g % 4] >> (g / 4 * 2) & 3;
-        (low | high << 4) as i8 - 32
-    })
+    let word = |i: usize| {
+        let at = SCALES + 4 * i;
+        u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
+    };
+    let (first, second, top) = (word(0), word(1), word(2));
+    let four = |low: u32, top: u32| (low & 0x0f0f_0f0f) | (top & 0x0303_0303) << 4;
+    let all = [
+        four(first, top),
+        four(second, top >> 2),
+        four(first >> 4, top >> 4),
+        four(second >> 4, top >> 6),
+    ];
+    let bytes: [u8; 16] = bytemuck::cast(all.map(u32::to_le));
+    bytes.map(|scale| scale as i8 - 32)
 }
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {
@@ -127,7 +137,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
                 third = _mm256_srli_epi16::<1>(third);
             }
         }
-        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+        acc = avx2::fma(acc, scale * avx2::halves_at(block, UNIT - 2)[1], products);
     }
     avx2::sum(acc)
 }

@@ -57,14 +57,14 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
-        _mm256_fmadd_ps, _mm256_set1_epi8, _mm256_set1_ps, _mm256_setzero_ps, _mm256_sub_epi8,
+        _mm256_fmadd_ps, _mm256_set1_epi8, _mm256_setzero_ps, _mm256_sub_epi8,
     };
     let mut acc = _mm256_setzero_ps();
     let codes = x.codes.as_chunks::<32>().0;
     for ((block, y), scale) in row.as_chunks::<BYTES>().0.iter().zip(codes).zip(x.scales) {
         let weights = _mm256_sub_epi8(avx2::nibbles(block, 2), _mm256_set1_epi8(8));
         let sums = avx2::quad_sums_signed(weights, avx2::load_codes(y, 0));
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(avx2::half_at(block, 0) * scale), sums, acc);
+        acc = _mm256_fmadd_ps(avx2::scale_lanes(block, 0, *scale), sums, acc);
     }
     avx2::sum(acc)
 }

@@ -101,28 +101,29 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
         _mm_cvtepi32_ps, _mm_fmadd_ps, _mm_set1_ps, _mm_setzero_ps, _mm256_and_si256,
-        _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_ps, _mm256_srli_epi16,
+        _mm256_set1_epi8, _mm256_setzero_ps, _mm256_srli_epi16,
     };
     let mut acc = _mm256_setzero_ps();
     let mut grounds = _mm_setzero_ps();
     for (block, y, sums, scale) in pairs(row, x) {
         let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
         let ground = avx2::ground_sums(&minimums, sums);
-        let scale_of_minimums = _mm_set1_ps(-scale * avx2::half_at(block, MINIMUM_UNIT));
+        let scale_of_minimums = _mm_set1_ps(-scale * minimum_unit);
         grounds = _mm_fmadd_ps(scale_of_minimums, _mm_cvtepi32_ps(ground), grounds);
 
+        let scales = avx2::Scales8::new(scales);
         let mut products = avx2::zero();
         for pair in 0..4 {
             let mut bits = avx2::load_32(block, QS + 32 * pair);
             for chunk in [2 * pair, 2 * pair + 1] {
                 let codes = _mm256_and_si256(bits, _mm256_set1_epi8(15));
-                let scale = _mm256_set1_epi16(i16::from(scales[chunk]));
                 let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scale, codes, y);
+                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
                 bits = _mm256_srli_epi16::<4>(bits);
             }
         }
-        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+        acc = avx2::fma(acc, scale * unit, products);
     }
     avx2::sum(acc) + avx2::sum_four(grounds)
 }

@@ -62,8 +62,7 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
-        _mm256_andnot_si256, _mm256_fmadd_ps, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_ps,
-        _mm256_setzero_ps,
+        _mm256_andnot_si256, _mm256_fmadd_ps, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_ps,
     };
     let mut acc = _mm256_setzero_ps();
     let codes = x.codes.as_chunks::<32>().0;
@@ -72,7 +71,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
         let unset = _mm256_andnot_si256(avx2::bit_mask(block, 2), _mm256_set1_epi8(-16));
         let weights = _mm256_or_si256(avx2::nibbles(block, 6), unset);
         let sums = avx2::quad_sums_signed(weights, avx2::load_codes(y, 0));
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(avx2::half_at(block, 0) * scale), sums, acc);
+        acc = _mm256_fmadd_ps(avx2::scale_lanes(block, 0, *scale), sums, acc);
     }
     avx2::sum(acc)
 }

@@ -82,11 +82,12 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = _mm256_setzero_ps();
     let mut minimums = 0.0_f32;
     for (block, y, scale, sum) in pairs(row, x) {
-        minimums = avx2::half_at(block, 2).mul_add(sum, minimums);
+        let [step, minimum] = avx2::halves_at(block, 0);
+        minimums = minimum.mul_add(sum, minimums);
         let fifth = _mm256_and_si256(avx2::bit_mask(block, 4), _mm256_set1_epi8(16));
         let weights = _mm256_or_si256(avx2::nibbles(block, 8), fifth);
         let sums = avx2::quad_sums_unsigned(weights, avx2::load_codes(y, 0));
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(avx2::half_at(block, 0) * scale), sums, acc);
+        acc = _mm256_fmadd_ps(_mm256_set1_ps(step * scale), sums, acc);
     }
     avx2::sum(acc) + minimums
 }

@@ -106,19 +106,21 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
         _mm_cvtsi128_si32, _mm_hadd_epi32, _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_set1_epi16, _mm256_setzero_ps, _mm256_slli_epi16, _mm256_srli_epi16,
+        _mm256_setzero_ps, _mm256_slli_epi16, _mm256_srli_epi16,
     };
     let mut acc = _mm256_setzero_ps();
     let mut grounds = 0.0_f32;
     for (block, y, sums, scale) in pairs(row, x) {
         let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
         let ground = avx2::ground_sums(&minimums, sums);
         let two = _mm_hadd_epi32(ground, ground);
         let ground = _mm_cvtsi128_si32(_mm_hadd_epi32(two, two));
-        let minimum_scale = -scale * avx2::half_at(block, MINIMUM_UNIT);
+        let minimum_scale = -scale * minimum_unit;
         grounds = minimum_scale.mul_add(ground as f32, grounds);
 
         let mut fifth = avx2::load_32(block, QH);
+        let scales = avx2::Scales8::new(scales);
         let mut products = avx2::zero();
         for pair in 0..4 {
             let mut bits = avx2::load_32(block, QS + 32 * pair);
@@ -127,13 +129,12 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
                 let high = _mm256_slli_epi16::<4>(_mm256_and_si256(fifth, _mm256_set1_epi8(1)));
                 let codes = _mm256_or_si256(low, high);
                 fifth = _mm256_srli_epi16::<1>(fifth);
-                let scale = _mm256_set1_epi16(i16::from(scales[chunk]));
                 let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scale, codes, y);
+                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
                 bits = _mm256_srli_epi16::<4>(bits);
             }
         }
-        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+        acc = avx2::fma(acc, scale * unit, products);
     }
     avx2::sum(acc) + grounds
 }

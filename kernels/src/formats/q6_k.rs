@@ -136,7 +136,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
             }
         }
         let products = _mm256_sub_epi32(products, _mm256_slli_epi32::<5>(offsets));
-        acc = avx2::fma(acc, scale * avx2::half_at(block, UNIT), products);
+        acc = avx2::fma(acc, scale * avx2::halves_at(block, UNIT - 2)[1], products);
     }
     avx2::sum(acc)
 }

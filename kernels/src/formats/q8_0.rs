@@ -59,12 +59,12 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_setzero_ps};
     let mut acc = _mm256_setzero_ps();
     let codes = x.codes.as_chunks::<32>().0;
     for ((block, y), scale) in row.as_chunks::<BYTES>().0.iter().zip(codes).zip(x.scales) {
         let sums = avx2::quad_sums_signed(avx2::load_32(block, 2), avx2::load_codes(y, 0));
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(avx2::half_at(block, 0) * scale), sums, acc);
+        acc = _mm256_fmadd_ps(avx2::scale_lanes(block, 0, *scale), sums, acc);
     }
     avx2::sum(acc)
 }

@@ -4,10 +4,10 @@
 use kernels::Format;
 
 /// splitmix64.
-pub struct Rng(pub u64);
+pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -16,7 +16,7 @@ impl Rng {
 }
 
 /// Activations whose blocks differ in size by up to 2^8, some of them all zero; times `2^shift`.
-pub fn activations(seed: u64, cols: usize, shift: i32) -> Vec<f32> {
+pub(crate) fn activations(seed: u64, cols: usize, shift: i32) -> Vec<f32> {
     let mut rng = Rng(seed);
     let value = |i: usize| {
         let (r, block) = (rng.next(), i / 32);
@@ -30,7 +30,7 @@ pub fn activations(seed: u64, cols: usize, shift: i32) -> Vec<f32> {
 }
 
 /// Random blocks: every bit is random but the exponents of the half-precision scales, which stay in 2^-10 ..= 2^-1.
-pub fn row(format: Format, seed: u64, cols: usize) -> Vec<u8> {
+pub(crate) fn row(format: Format, seed: u64, cols: usize) -> Vec<u8> {
     let mut rng = Rng(seed);
     match format {
         Format::F32 => activations(seed, cols, 0).iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -52,7 +52,7 @@ fn block(format: Format, rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Where the half-precision scales of a block lie.
-pub fn scale_offsets(format: Format) -> &'static [usize] {
+pub(crate) fn scale_offsets(format: Format) -> &'static [usize] {
     match format {
         Format::F32 | Format::F16 | Format::Bf16 => &[],
         Format::Q4_0 | Format::Q5_0 | Format::Q8_0 => &[0],

@@ -137,7 +137,6 @@ impl Activations {
     }
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
     fn fill_anywhere(&mut self, kind: Activation, x: &[f32], cols: usize) {
         self.clear();
         self.cols = cols;
@@ -184,15 +183,14 @@ impl Activations {
     /// Q8_0: `d = amax / 127` kept as f16, codes by `127 / amax` in f32, ties to even. Q8_1 also keeps, as f16, the sum
     /// of the codes times `d` before its rounding.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
     fn fill_q8(&mut self, x: &[f32], with_sums: bool) {
         self.codes.resize(x.len(), 0);
         for (x, codes) in x.as_chunks::<32>().0.iter().zip(self.codes.as_chunks_mut::<32>().0) {
             let amax = largest_magnitude(x);
             let scale = amax / 127.0;
-            // `!= 0` and not `> 0`: a NaN must reach the codes and the scale.
+            // A NaN takes the other arm: it must reach the codes and the scale.
             #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-            let inverse = if amax != 0.0 { 127.0 / amax } else { 0.0 };
+            let inverse = if amax == 0.0 { 0.0 } else { 127.0 / amax };
             let whole = x.map(|value| (value * inverse).round_ties_even() as i32);
             *codes = whole.map(|code| code as i8);
             self.scales.push(f16::from_f32(scale).to_f32());
@@ -205,13 +203,12 @@ impl Activations {
 
     /// Q8_K: the value of largest magnitude becomes -127; the scale stays f32.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "its instructions are its caller's")]
     fn fill_q8k(&mut self, x: &[f32]) {
         self.codes.resize(x.len(), 0);
         for (x, codes) in x.as_chunks::<256>().0.iter().zip(self.codes.as_chunks_mut::<256>().0) {
             let max = first_extreme(x);
             #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-            let inverse = if max != 0.0 { -127.0 / max } else { 0.0 };
+            let inverse = if max == 0.0 { 0.0 } else { -127.0 / max };
             self.scales.push(if max == 0.0 { 0.0 } else { 1.0 / inverse });
             *codes = x.map(|value| nearest_by_shift(inverse * value).min(127) as i8);
             let sum = |group: &[i8; 16]| group.iter().map(|&code| i16::from(code)).sum::<i16>();
@@ -222,14 +219,12 @@ impl Activations {
 
 /// The larger of two; the second where either is a NaN, as `maxps` has it.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
 /// The largest magnitude of a block, by eight lanes and then halves; only a NaN can tell the order.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn largest_magnitude(x: &[f32; 32]) -> f32 {
     let mut lanes = [0.0_f32; 8];
     for eight in x.as_chunks::<8>().0 {
@@ -243,7 +238,6 @@ fn largest_magnitude(x: &[f32; 32]) -> f32 {
 
 /// The value of largest magnitude, the first on ties, with its sign. NaNs are passed over.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn first_extreme(x: &[f32; 256]) -> f32 {
     let mut lanes = [0.0_f32; 8];
     for eight in x.as_chunks::<8>().0 {
@@ -258,7 +252,6 @@ fn first_extreme(x: &[f32; 256]) -> f32 {
 
 /// ggml's `nearest_int`: adding 1.5 * 2^23 leaves the rounded integer in the low mantissa bits.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "its instructions are its caller's")]
 fn nearest_by_shift(value: f32) -> i32 {
     let shifted = value + 12_582_912.0;
     (shifted.to_bits() & 0x007f_ffff) as i32 - 0x0040_0000

@@ -4,6 +4,10 @@
 //! produce the same bits. The order of every floating-point sum follows llama.cpp's AVX2 build (see [`dot`]), so that a
 //! model computed here can be compared with it token by token.
 #![allow(unsafe_code, reason = "the one crate that may: intrinsics, and the pool's shared job")]
+#![allow(
+    clippy::inline_always,
+    reason = "a body compiled for two tiers takes its caller's instructions"
+)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod activation;

@@ -201,11 +201,11 @@ pub(crate) fn load_scales(scales: &[i8; 16]) -> __m128i {
 /// Minimums of eight groups of 32 times the sums of their activation codes: lane `l` takes groups `2l` and `2l + 1`.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(crate) fn ground_sums(minimums: &[u8; 8], sums: &[i16; 16]) -> __m128i {
+pub(crate) fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> __m128i {
     let sums = load_group_sums(sums);
     let low = _mm256_castsi256_si128(sums);
     let groups = _mm_hadd_epi16(low, _mm256_extracti128_si256::<1>(sums));
-    let minimums = _mm_cvtepu8_epi16(_mm_cvtsi64_si128(i64::from_le_bytes(*minimums)));
+    let minimums = _mm_cvtepu8_epi16(_mm_cvtsi64_si128(i64::from_le_bytes(minimums)));
     _mm_madd_epi16(minimums, groups)
 }
 

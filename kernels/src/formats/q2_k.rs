@@ -64,8 +64,8 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     for (x, block) in x.as_chunks().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
         let groups = Grounded::<16>::choose(x, 3.0, 15.0);
         block.fill(0);
-        for g in 0..16 {
-            block[g] = groups.minimums[g] << 4 | groups.scales[g];
+        for (g, byte) in block[..16].iter_mut().enumerate() {
+            *byte = groups.minimums[g] << 4 | groups.scales[g];
         }
         put_half(block, UNIT, groups.unit);
         put_half(block, MINIMUM_UNIT, groups.minimum_unit);

@@ -108,7 +108,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     for (block, y, sums, scale) in pairs(row, x) {
         let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let ground = avx2::ground_sums(&minimums, sums);
+        let ground = avx2::ground_sums(minimums, sums);
         let scale_of_minimums = _mm_set1_ps(-scale * minimum_unit);
         grounds = _mm_fmadd_ps(scale_of_minimums, _mm_cvtepi32_ps(ground), grounds);
 

@@ -113,7 +113,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     for (block, y, sums, scale) in pairs(row, x) {
         let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let ground = avx2::ground_sums(&minimums, sums);
+        let ground = avx2::ground_sums(minimums, sums);
         let two = _mm_hadd_epi32(ground, ground);
         let ground = _mm_cvtsi128_si32(_mm_hadd_epi32(two, two));
         let minimum_scale = -scale * minimum_unit;

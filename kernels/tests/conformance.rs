@@ -66,7 +66,7 @@ fn wrong_lengths_are_errors_that_name_them() {
         if spec.block_len > 1 {
             let ragged = Matrix::new(format, 1, cols - 1, &row);
             assert!(matches!(ragged, Err(Error::RaggedRow { .. })), "{format}");
-            assert!(Activations::quantized(format, &vec![0.0; cols - 1]).is_err());
+            assert!(Activations::quantized(Tier::Scalar, format, &vec![0.0; cols - 1]).is_err());
         }
         let huge = Matrix::new(format, usize::MAX, cols, &row);
         assert!(matches!(huge, Err(Error::TooLarge { .. })), "{format}");
@@ -77,7 +77,7 @@ fn wrong_lengths_are_errors_that_name_them() {
         let narrow = matmul(&pool, &weights, &vec![0.0; cols], &mut [0.0; 2], &mut scratch);
         assert!(narrow.is_err_and(long));
         let other = if spec.activation == Activation::Q8_0 { Format::Q4_1 } else { Format::Q4_0 };
-        let x = Activations::quantized(other, &[1.0; 512]).expect("whole blocks");
+        let x = Activations::quantized(Tier::Scalar, other, &[1.0; 512]).expect("whole blocks");
         let row = vec![0; format.row_bytes(512).expect("whole blocks")];
         assert!(dot_row(Tier::Scalar, format, &row, x.row(0)).is_err_and(long), "{format}");
         compared += 1;
@@ -132,8 +132,13 @@ fn reference(format: Format, row: &[u8], x: &[f32]) -> (f64, f64) {
 }
 
 fn dot(tier: Tier, format: Format, row: &[u8], x: &[f32]) -> f32 {
-    let x = Activations::quantized(format, x).expect("whole blocks");
+    let x = Activations::quantized(tier, format, x).expect("whole blocks");
     dot_row(tier, format, row, x.row(0)).expect("lengths")
+}
+
+/// The same bits, or both not a number.
+fn same(a: f32, b: f32) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 fn tiers() -> impl Iterator<Item = Tier> {
@@ -168,10 +173,7 @@ proptest! {
                 else { inputs::row(spec.format, seed, cols) };
             let x = inputs::activations(!seed, cols, 0);
             let found: Vec<f32> = tiers().map(|tier| dot(tier, spec.format, &row, &x)).collect();
-            for other in &found {
-                let same = other.to_bits() == found[0].to_bits() || (other.is_nan() && found[0].is_nan());
-                prop_assert!(same, "{}: {found:?}", spec.name);
-            }
+            prop_assert!(found.iter().all(|dot| same(*dot, found[0])), "{}: {found:?}", spec.name);
         }
     }
 
@@ -181,9 +183,8 @@ proptest! {
         let x: Vec<f32> = (0..512).map(|_| f32::from_bits(rng.next() as u32)).collect();
         for spec in FORMATS {
             let row = inputs::row(spec.format, seed, 512);
-            for tier in tiers() {
-                let _ = dot(tier, spec.format, &row, &x);
-            }
+            let found: Vec<f32> = tiers().map(|tier| dot(tier, spec.format, &row, &x)).collect();
+            prop_assert!(found.iter().all(|dot| same(*dot, found[0])), "{}: {found:?}", spec.name);
             let mut bytes = vec![0; row.len()];
             quantize_row(spec.format, &x, &mut bytes).expect("lengths");
         }

@@ -5,7 +5,7 @@
 mod inputs;
 
 use kernels::dot::dot_row;
-use kernels::{Activations, FORMATS, Format, Tier, dequantize_row, quantize_row};
+use kernels::{ActivationRow, Activations, FORMATS, Format, Tier, dequantize_row, quantize_row};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +65,7 @@ fn fnv(bytes: impl IntoIterator<Item = u8>) -> String {
 fn dots(tier: Tier) -> usize {
     let mut compared = 0;
     for case in fixture().cases {
-        let x = Activations::quantized(case.format(), &case.x()).expect("whole blocks");
+        let x = Activations::quantized(tier, case.format(), &case.x()).expect("whole blocks");
         for (index, expected) in case.dots.iter().enumerate() {
             let found = dot_row(tier, case.format(), &case.row(index), x.row(0)).expect("lengths");
             assert_eq!(format!("{:08x}", found.to_bits()), *expected, "{} {index}", case.label());
@@ -90,22 +90,30 @@ fn avx2_dots_have_the_oracles_bits() {
 #[test]
 fn activations_have_the_oracles_bits() {
     let mut compared = 0;
-    for case in fixture().cases {
-        let quantized = Activations::quantized(case.format(), &case.x()).expect("whole blocks");
-        let row = quantized.row(0);
-        let f32s = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
-        let fields = [
-            f32s(row.values),
-            row.halves.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            row.codes.iter().map(|v| *v as u8).collect(),
-            f32s(row.scales),
-            f32s(row.sums),
-            row.group_sums.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        ];
-        assert_eq!(fnv(fields.concat()), case.activation, "{}", case.label());
-        compared += 1;
+    for tier in [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available()) {
+        compared = 0;
+        for case in fixture().cases {
+            let x = case.x();
+            let quantized = Activations::quantized(tier, case.format(), &x).expect("whole blocks");
+            let fields = bytes_of(quantized.row(0));
+            assert_eq!(fnv(fields), case.activation, "{} {tier}", case.label());
+            compared += 1;
+        }
     }
     assert_eq!(compared, EXPECTED_CASES);
+}
+
+fn bytes_of(row: ActivationRow<'_>) -> Vec<u8> {
+    let f32s = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+    [
+        f32s(row.values),
+        row.halves.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        row.codes.iter().map(|v| *v as u8).collect(),
+        f32s(row.scales),
+        f32s(row.sums),
+        row.group_sums.iter().flat_map(|v| v.to_le_bytes()).collect(),
+    ]
+    .concat()
 }
 
 #[test]

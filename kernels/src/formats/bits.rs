@@ -54,6 +54,5 @@ pub(super) fn range(x: &[f32]) -> (f32, f32) {
 
 /// `1 / scale`, and 0 for the scale 0.
 pub(super) fn reciprocal(scale: f32) -> f32 {
-    #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
     if scale == 0.0 { 0.0 } else { 1.0 / scale }
 }

@@ -10,6 +10,9 @@
 //! The codes and scales are those of ggml's blocks, held as one array each, with the half-precision scales already
 //! widened (exact), because a scale is read once per weight row.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
@@ -108,11 +111,12 @@ impl ActivationRow<'_> {
 }
 
 impl Activations {
-    /// `x` as one row, quantised for a product with weights of `format`.
-    pub fn quantized(format: Format, x: &[f32]) -> Result<Activations> {
+    /// `x` as one row, quantised on `tier` for a product with weights of `format`.
+    pub fn quantized(tier: Tier, format: Format, x: &[f32]) -> Result<Activations> {
+        let tier = tier.require()?;
         format.row_bytes(x.len())?;
         let mut activations = Activations::default();
-        activations.fill(format.spec().activation, x, x.len(), Tier::detect());
+        activations.fill(format.spec().activation, x, x.len(), tier);
         Ok(activations)
     }
 
@@ -121,23 +125,6 @@ impl Activations {
     /// `cols` is a multiple of [`Activation::block_len`], `x` holds whole rows and the processor has `tier`: the caller
     /// has checked all three.
     pub(crate) fn fill(&mut self, kind: Activation, x: &[f32], cols: usize, tier: Tier) {
-        match tier {
-            // SAFETY: the caller has required the tier.
-            #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { self.fill_avx2(kind, x, cols) },
-            _ => self.fill_anywhere(kind, x, cols),
-        }
-    }
-
-    /// [`Activations::fill_anywhere`], compiled for AVX2, FMA and F16C. Rust fuses nothing by itself: the same bits.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,f16c")]
-    fn fill_avx2(&mut self, kind: Activation, x: &[f32], cols: usize) {
-        self.fill_anywhere(kind, x, cols);
-    }
-
-    #[inline(always)]
-    fn fill_anywhere(&mut self, kind: Activation, x: &[f32], cols: usize) {
         self.clear();
         self.cols = cols;
         match kind {
@@ -148,9 +135,12 @@ impl Activations {
                 halves.convert_from_f32_slice(x);
             }
             Activation::Bf16 => self.halves.extend(x.iter().map(|&v| bf16::from_f32(v).to_bits())),
-            Activation::Q8_0 => self.fill_q8(x, false),
-            Activation::Q8_1 => self.fill_q8(x, true),
-            Activation::Q8K => self.fill_q8k(x),
+            Activation::Q8_0 => self.fill_q8(x, tier),
+            Activation::Q8_1 => {
+                self.sums.resize(x.len() / 32, 0.0);
+                self.fill_q8(x, tier);
+            }
+            Activation::Q8K => self.fill_q8k(x, tier),
         }
     }
 
@@ -180,79 +170,121 @@ impl Activations {
         self.group_sums.clear();
     }
 
-    /// Q8_0: `d = amax / 127` kept as f16, codes by `127 / amax` in f32, ties to even. Q8_1 also keeps, as f16, the sum
-    /// of the codes times `d` before its rounding.
-    #[inline(always)]
-    fn fill_q8(&mut self, x: &[f32], with_sums: bool) {
+    /// Q8_0: `d = amax / 127` kept as f16, codes by `127 / amax` in f32, ties to even. Q8_1, for which the sums have
+    /// their length already, also keeps as f16 the sum of the codes times `d` before its rounding.
+    fn fill_q8(&mut self, x: &[f32], tier: Tier) {
         self.codes.resize(x.len(), 0);
-        for (x, codes) in x.as_chunks::<32>().0.iter().zip(self.codes.as_chunks_mut::<32>().0) {
-            let amax = largest_magnitude(x);
-            let scale = amax / 127.0;
-            // A NaN takes the other arm: it must reach the codes and the scale.
-            #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-            let inverse = if amax == 0.0 { 0.0 } else { 127.0 / amax };
-            let whole = x.map(|value| (value * inverse).round_ties_even() as i32);
-            *codes = whole.map(|code| code as i8);
-            self.scales.push(f16::from_f32(scale).to_f32());
-            if with_sums {
-                let sum = whole.iter().fold(0_i32, |sum, code| sum.wrapping_add(*code));
-                self.sums.push(f16::from_f32(scale * sum as f32).to_f32());
+        self.scales.resize(x.len() / 32, 0.0);
+        let codes = self.codes.as_chunks_mut::<32>().0;
+        for (i, (x, codes)) in x.as_chunks::<32>().0.iter().zip(codes).enumerate() {
+            let (amax, sum) = match tier {
+                // SAFETY: the caller has required the tier.
+                #[cfg(target_arch = "x86_64")]
+                Tier::Avx2 => unsafe { avx2::quantize_32(x, codes) },
+                _ => quantize_32(x, codes),
+            };
+            self.scales[i] = amax / 127.0;
+            if let Some(scaled) = self.sums.get_mut(i) {
+                *scaled = self.scales[i] * sum as f32;
             }
         }
+        round_to_half(&mut self.scales);
+        round_to_half(&mut self.sums);
     }
 
     /// Q8_K: the value of largest magnitude becomes -127; the scale stays f32.
-    #[inline(always)]
-    fn fill_q8k(&mut self, x: &[f32]) {
+    fn fill_q8k(&mut self, x: &[f32], tier: Tier) {
         self.codes.resize(x.len(), 0);
+        self.group_sums.resize(x.len() / 16, 0);
         for (x, codes) in x.as_chunks::<256>().0.iter().zip(self.codes.as_chunks_mut::<256>().0) {
-            let max = first_extreme(x);
-            #[expect(clippy::float_cmp, reason = "exactly zero is the case without a reciprocal")]
-            let inverse = if max == 0.0 { 0.0 } else { -127.0 / max };
-            self.scales.push(if max == 0.0 { 0.0 } else { 1.0 / inverse });
-            *codes = x.map(|value| nearest_by_shift(inverse * value).min(127) as i8);
-            let sum = |group: &[i8; 16]| group.iter().map(|&code| i16::from(code)).sum::<i16>();
-            self.group_sums.extend(codes.as_chunks::<16>().0.iter().map(sum));
+            let max = match tier {
+                // SAFETY: the caller has required the tier.
+                #[cfg(target_arch = "x86_64")]
+                Tier::Avx2 => unsafe { avx2::quantize_256(x, codes) },
+                _ => quantize_256(x, codes),
+            };
+            self.scales.push(if max == 0.0 { 0.0 } else { 1.0 / k_inverse(max) });
         }
+        for (sum, codes) in self.group_sums.iter_mut().zip(self.codes.as_chunks::<16>().0) {
+            *sum = codes.iter().map(|&code| i16::from(code)).sum();
+        }
+    }
+}
+
+/// Rounds each value to half precision.
+fn round_to_half(values: &mut [f32]) {
+    let mut halves = [f16::ZERO; 64];
+    for values in values.chunks_mut(halves.len()) {
+        let halves = &mut halves[..values.len()];
+        halves.convert_from_f32_slice(values);
+        halves.convert_to_f32_slice(values);
     }
 }
 
 /// The larger of two; the second where either is a NaN, as `maxps` has it.
-#[inline(always)]
+#[inline]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The largest magnitude of a block, by eight lanes and then halves; only a NaN can tell the order.
-#[inline(always)]
-fn largest_magnitude(x: &[f32; 32]) -> f32 {
-    let mut lanes = [0.0_f32; 8];
-    for eight in x.as_chunks::<8>().0 {
-        for (lane, value) in lanes.iter_mut().zip(eight) {
-            *lane = larger(*lane, value.abs());
-        }
-    }
-    let four: [f32; 4] = std::array::from_fn(|i| larger(lanes[i], lanes[i + 4]));
-    larger(larger(four[0], four[2]), larger(four[1], four[3]))
+/// The largest of eight lanes: halves, quarters, the last two. Only a NaN can tell the order.
+#[inline]
+fn join_lanes(x: [f32; 8]) -> f32 {
+    let half = |i: usize| larger(x[i], x[i + 4]);
+    larger(larger(half(0), half(2)), larger(half(1), half(3)))
 }
 
-/// The value of largest magnitude, the first on ties, with its sign. NaNs are passed over.
-#[inline(always)]
-fn first_extreme(x: &[f32; 256]) -> f32 {
-    let mut lanes = [0.0_f32; 8];
-    for eight in x.as_chunks::<8>().0 {
-        for (lane, value) in lanes.iter_mut().zip(eight) {
-            *lane = larger(value.abs(), *lane);
-        }
-    }
-    let amax = lanes.into_iter().fold(0.0, larger);
-    #[expect(clippy::float_cmp, reason = "the maximum is one of the values")]
-    x.iter().copied().find(|value| value.abs() == amax).unwrap_or(0.0)
+/// What a value is multiplied by to give its code. A NaN passes, and so reaches the codes.
+#[inline]
+fn inverse(amax: f32) -> f32 {
+    if amax == 0.0 { 0.0 } else { 127.0 / amax }
 }
 
-/// ggml's `nearest_int`: adding 1.5 * 2^23 leaves the rounded integer in the low mantissa bits.
-#[inline(always)]
-fn nearest_by_shift(value: f32) -> i32 {
-    let shifted = value + 12_582_912.0;
-    (shifted.to_bits() & 0x007f_ffff) as i32 - 0x0040_0000
+/// The same for Q8_K, where the extreme value itself becomes -127.
+#[inline]
+fn k_inverse(max: f32) -> f32 {
+    if max == 0.0 { 0.0 } else { -127.0 / max }
+}
+
+/// Writes the codes of a block of 32; returns its largest magnitude and the sum of the codes.
+fn quantize_32(x: &[f32; 32], codes: &mut [i8; 32]) -> (f32, i32) {
+    let mut lanes = [0.0_f32; 8];
+    for (i, value) in x.iter().enumerate() {
+        lanes[i % 8] = larger(lanes[i % 8], value.abs());
+    }
+    let amax = join_lanes(lanes);
+    let inverse = inverse(amax);
+    let mut sum = 0_i32;
+    for (code, value) in codes.iter_mut().zip(x) {
+        let whole = nearest_even(value * inverse);
+        sum = sum.wrapping_add(whole);
+        *code = saturate(whole);
+    }
+    (amax, sum)
+}
+
+/// Writes the codes of a block of 256; returns its value of largest magnitude, the first on ties. NaNs are passed over.
+fn quantize_256(x: &[f32; 256], codes: &mut [i8; 256]) -> f32 {
+    let max = x.iter().fold(0.0, |max: f32, &v| if v.abs() > max.abs() { v } else { max });
+    let inverse = k_inverse(max);
+    for (code, value) in codes.iter_mut().zip(x) {
+        // ggml's `nearest_int`: the rounded integer is left in the low bits of the mantissa.
+        let mantissa = (inverse * value + SHIFT).to_bits() & 0x007f_ffff;
+        *code = saturate((mantissa as i32 - 0x0040_0000).min(127));
+    }
+    max
+}
+
+/// 1.5 * 2^23: adding it to a small number rounds that to an integer.
+const SHIFT: f32 = 12_582_912.0;
+
+/// To the nearest integer, ties to even; the least one for what does not fit, as `cvtps2dq` has it.
+fn nearest_even(value: f32) -> i32 {
+    let rounded = value.round_ties_even();
+    if rounded.abs() < 2_147_483_648.0 { rounded as i32 } else { i32::MIN }
+}
+
+/// To a byte, as `packssdw` and `packsswb` narrow.
+fn saturate(code: i32) -> i8 {
+    code.clamp(i32::from(i8::MIN), i32::from(i8::MAX)) as i8
 }

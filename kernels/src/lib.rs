@@ -21,10 +21,10 @@ mod pool;
 mod quantize;
 
 pub use activation::{Activation, ActivationRow, Activations};
-pub use dot::{Tier, dot_f16, dot_f32, kernel_name, tier};
+pub use dot::{Order, Tier, dot_f16, dot_f32, kernel_name, tier};
 pub use error::{Error, Result};
 pub use format::{Format, dequantize_row};
 pub use formats::{FORMATS, FormatSpec};
-pub use matmul::{Matrix, Scratch, matmul};
+pub use matmul::{Matrix, Scratch, matmul, matmul_in_order};
 pub use pool::Pool;
 pub use quantize::quantize_row;

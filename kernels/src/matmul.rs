@@ -1,12 +1,12 @@
 //! Weights times activations: one dot product per weight row and activation row.
 //!
 //! Each output value is computed whole by one thread with one kernel, so neither the number of threads nor the number of
-//! activation rows can change a bit of it.
+//! activation rows can change a bit of it (but for [`Order::LlamaCpp`], where the second chooses the kernel).
 
 use std::sync::atomic::AtomicU32;
 
 use crate::activation::Activations;
-use crate::dot::Dot;
+use crate::dot::{Dot, Order};
 use crate::error::{Error, Result, expect_len};
 use crate::format::{Format, dequantize_row};
 use crate::pool::Pool;
@@ -85,8 +85,21 @@ pub fn matmul(
     out: &mut [f32],
     scratch: &mut Scratch,
 ) -> Result<()> {
-    let dot = Dot::new(weights.format, pool.tier())?;
+    matmul_in_order(pool, Order::Dot, weights, x, out, scratch)
+}
+
+/// [`matmul`] with its f32 sums in `order`. With [`Order::LlamaCpp`] the bits depend on `n`, as llama.cpp's do.
+pub fn matmul_in_order(
+    pool: &Pool,
+    order: Order,
+    weights: &Matrix<'_>,
+    x: &[f32],
+    out: &mut [f32],
+    scratch: &mut Scratch,
+) -> Result<()> {
     let n = x.len().checked_div(weights.cols).unwrap_or(0);
+    let shape = [n, weights.rows, weights.cols];
+    let dot = Dot::for_batch(weights.format, pool.tier(), order, shape)?;
     expect_len("the input", "values", n * weights.cols, x.len())?;
     expect_len("the output", "values", n * weights.rows, out.len())?;
     let kind = weights.format.spec().activation;

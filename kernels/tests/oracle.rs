@@ -5,7 +5,10 @@
 mod inputs;
 
 use kernels::dot::dot_row;
-use kernels::{ActivationRow, Activations, FORMATS, Format, Tier, dequantize_row, quantize_row};
+use kernels::{
+    ActivationRow, Activations, FORMATS, Format, Matrix, Order, Pool, Scratch, Tier,
+    dequantize_row, matmul_in_order, quantize_row,
+};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,6 +146,52 @@ fn reference_quantisers_write_the_oracles_bytes() {
     assert_eq!(compared, EXPECTED_QUANTISED);
 }
 
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Products {
+    made_with: String,
+    how: String,
+    cases: Vec<Product>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Product {
+    format: String,
+    rows: usize,
+    cols: usize,
+    n: usize,
+    row_seed: u64,
+    x_seed: u64,
+    product: String,
+}
+
+#[test]
+fn batches_have_the_oracles_bits() {
+    let products: Products = serde_json::from_str(include_str!("data/mul_mat.json")).expect("json");
+    assert!(products.made_with.contains("0.3.36") && products.how.contains("ggml_mul_mat"));
+    let mut compared = 0;
+    for tier in [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available()) {
+        compared = 0;
+        let (pool, mut scratch) = (Pool::with_tier(2, tier).expect("pool"), Scratch::new());
+        for case in &products.cases {
+            let format = Format::from_name(&case.format).expect("a format of the registry");
+            let bytes = inputs::row(format, case.row_seed, case.rows * case.cols);
+            let weights = Matrix::new(format, case.rows, case.cols, &bytes).expect("its size");
+            let x = inputs::activations(case.x_seed, case.cols * case.n, 0);
+            let mut out = vec![f32::NAN; case.rows * case.n];
+            matmul_in_order(&pool, Order::LlamaCpp, &weights, &x, &mut out, &mut scratch)
+                .expect("lengths");
+            let found = fnv(out.iter().flat_map(|v| v.to_le_bytes()));
+            let label = format!("{format} {} x {}, n {}, {tier}", case.rows, case.cols, case.n);
+            assert_eq!(found, case.product, "{label}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, EXPECTED_PRODUCTS);
+}
+
+const EXPECTED_PRODUCTS: usize = 240;
 const EXPECTED_CASES: usize = 133;
 const EXPECTED_DOTS: usize = 3 * EXPECTED_CASES;
 const EXPECTED_QUANTISED: usize = 77;

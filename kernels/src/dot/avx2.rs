@@ -4,17 +4,17 @@
 //! happens in one place (`Dot::call`). Register names: `x` weights, `y` activation codes.
 
 use std::arch::x86_64::{
-    __m128, __m128i, __m256, __m256i, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16, _mm_cvtph_ps,
-    _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtss_f32, _mm_hadd_epi16, _mm_hadd_ps,
-    _mm_loadu_si128, _mm_madd_epi16, _mm_movehdup_ps, _mm_movehl_ps, _mm_set1_epi16,
-    _mm_srli_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_castps256_ps128,
-    _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16,
-    _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps,
-    _mm256_extracti128_si256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps, _mm256_permute2x128_si256,
-    _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
+    __m128, __m128i, __m256, __m256i, _mm_add_epi32, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16,
+    _mm_cvtph_ps, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_cvtss_f32,
+    _mm_hadd_epi16, _mm_hadd_epi32, _mm_hadd_ps, _mm_loadu_si128, _mm_madd_epi16, _mm_movehdup_ps,
+    _mm_movehl_ps, _mm_set1_epi16, _mm_srli_epi16, _mm256_add_epi32, _mm256_add_ps,
+    _mm256_and_si256, _mm256_castps256_ps128, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32,
+    _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256, _mm256_fmadd_ps,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps,
+    _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
 };
 
 use super::dense::{bf16_tail, f16_tail, f32_tail};
@@ -209,6 +209,21 @@ pub(crate) fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> __m128i {
     _mm_madd_epi16(minimums, groups)
 }
 
+/// The sum of eight integer lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn total(x: __m256i) -> i32 {
+    total_four(_mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)))
+}
+
+/// The sum of four integer lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn total_four(x: __m128i) -> i32 {
+    let two = _mm_hadd_epi32(x, x);
+    _mm_cvtsi128_si32(_mm_hadd_epi32(two, two))
+}
+
 /// `acc + scale * sums`, fused.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -257,7 +272,7 @@ fn join(acc: [__m256; 4]) -> __m256 {
 /// Eight consecutive f32 values.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn eight_f32(bytes: &[u8; 128], part: usize) -> __m256 {
+fn eight_f32(bytes: &[u8], part: usize) -> __m256 {
     let bytes = &bytes[part * 32..part * 32 + 32];
     // SAFETY: `bytes` is 32 readable bytes; the load needs no alignment.
     unsafe { _mm256_loadu_ps(bytes.as_ptr().cast()) }
@@ -266,14 +281,14 @@ fn eight_f32(bytes: &[u8; 128], part: usize) -> __m256 {
 /// Eight consecutive binary16 values, widened.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn eight_f16(bytes: &[u8; 64], part: usize) -> __m256 {
+fn eight_f16(bytes: &[u8], part: usize) -> __m256 {
     _mm256_cvtph_ps(load_16(bytes, part * 16))
 }
 
 /// Eight consecutive bfloat16 values, widened.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn eight_bf16(bytes: &[u8; 64], part: usize) -> __m256 {
+fn eight_bf16(bytes: &[u8], part: usize) -> __m256 {
     let wide = _mm256_cvtepu16_epi32(load_16(bytes, part * 16));
     _mm256_castsi256_ps(_mm256_slli_epi32::<16>(wide))
 }
@@ -300,6 +315,26 @@ macro_rules! dense {
 dense!(f32_values, f32, 128, eight_f32, sum_by_neighbours, f32_tail, "F32 rows.");
 dense!(f16_values, u16, 64, eight_f16, sum_by_neighbours, f16_tail, "F16 rows, as bit patterns.");
 dense!(bf16_values, u16, 64, eight_bf16, sum, bf16_tail, "BF16 rows, as bit patterns.");
+
+/// Defines a dense dot product in one register of eight lanes; rows of a multiple of eight values.
+macro_rules! dense_batch {
+    ($name:ident, $element:ty, $part:ident, $step:literal, $load:ident, $doc:literal) => {
+        #[doc = $doc]
+        #[target_feature(enable = "avx2,fma,f16c")]
+        pub(crate) fn $name(row: &[u8], x: ActivationRow<'_>) -> f32 {
+            let x = bytemuck::cast_slice::<$element, u8>(x.$part).as_chunks::<$step>().0;
+            let mut acc = _mm256_setzero_ps();
+            for (a, b) in row.as_chunks::<$step>().0.iter().zip(x) {
+                acc = _mm256_fmadd_ps($load(a, 0), $load(b, 0), acc);
+            }
+            sum(acc)
+        }
+    };
+}
+
+dense_batch!(f32_batch, f32, values, 32, eight_f32, "A row of F32 weights in a batch.");
+dense_batch!(f16_batch, u16, halves, 16, eight_f16, "A row of F16 weights in a batch.");
+dense_batch!(bf16_batch, u16, halves, 16, eight_bf16, "A row of BF16 weights in a batch.");
 
 /// A row of F32 weights.
 #[target_feature(enable = "avx2,fma,f16c")]

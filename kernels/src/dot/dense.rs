@@ -81,6 +81,38 @@ pub(crate) fn bf16_scalar(row: &[u8], x: &[u16]) -> f32 {
     bf16_tail(lanes::sum(join(acc)), &row[whole * 2..], &x[whole..])
 }
 
+/// One register of eight lanes over rows of a multiple of eight values: the order of llama.cpp's `tinyBLAS`.
+fn in_one_register(n: usize, product: impl Fn(usize) -> (f32, f32)) -> f32 {
+    let mut acc = [0.0_f32; 8];
+    for i in 0..n {
+        let (a, b) = product(i);
+        acc[i % 8] = a.mul_add(b, acc[i % 8]);
+    }
+    lanes::sum(acc)
+}
+
+/// An F32 row in a batch.
+pub(crate) fn f32_batch_scalar(row: &[u8], x: &[f32]) -> f32 {
+    let numbers = row.as_chunks().0;
+    in_one_register(x.len(), |i| (f32::from_le_bytes(numbers[i]), x[i]))
+}
+
+/// An F16 row in a batch.
+pub(crate) fn f16_batch_scalar(row: &[u8], x: &[u16]) -> f32 {
+    let bits = row.as_chunks().0;
+    in_one_register(x.len(), |i| {
+        (f16::from_le_bytes(bits[i]).to_f32(), f16::from_bits(x[i]).to_f32())
+    })
+}
+
+/// A BF16 row in a batch.
+pub(crate) fn bf16_batch_scalar(row: &[u8], x: &[u16]) -> f32 {
+    let bits = row.as_chunks().0;
+    in_one_register(x.len(), |i| {
+        (bf16::from_le_bytes(bits[i]).to_f32(), bf16::from_bits(x[i]).to_f32())
+    })
+}
+
 /// Fewer than 32 last values: whole fours are multiplied and added with two roundings, the last three or fewer with
 /// one, as the oracle's compiler arranged it.
 pub(super) fn f32_tail(mut sum: f32, row: &[u8], x: &[f32]) -> f32 {

@@ -2,8 +2,22 @@
 //!
 //! Every format has two kernels that give the same bits: a scalar reference, written over the eight f32 lanes of the
 //! AVX2 code with `mul_add` where that fuses, and the AVX2+FMA one. Products of small integers are exact, so the result
-//! depends only on the order of the f32 sums that close each block. That order is llama.cpp's `ggml_vec_dot_*` in a
-//! build with AVX2, FMA and F16C and nothing wider (ggml 0.25.3); `tests/oracle.rs` asserts the bits.
+//! depends only on the order of the f32 sums that close each block. That order is llama.cpp's in a build with AVX2, FMA
+//! and F16C and nothing wider (ggml 0.25.3), whose bits the tests assert. Which of its kernels runs depends on the number
+//! `n` of activation rows; [`Order`] chooses whether ours follows.
+//!
+//! | weights | n | llama.cpp | here |
+//! |---|---|---|---|
+//! | Q4_1, Q5_1 | any | `ggml_vec_dot_*` | the same bits |
+//! | Q4_0, Q5_0, Q8_0 | 1 | `ggml_vec_dot_*` | the same bits |
+//! | Q4_0, Q5_0, Q8_0 | 2 and more | `tinyBLAS_Q0_AVX` | the same bits: it sums as the dot product does |
+//! | Q2_K … Q6_K | 1 to 7 | `ggml_vec_dot_*` | the same bits |
+//! | Q2_K … Q6_K | 8 and more | `tiled`: one number a block | the same bits with [`Order::LlamaCpp`] |
+//! | F32, F16, BF16 | 1 | `ggml_vec_dot_*` | the same bits |
+//! | F32, F16, BF16 | 2 and more, rows in fours, columns in eights | `tinyBLAS`: one register | the same bits with [`Order::LlamaCpp`] |
+//! | Q4_0, Q4_K repacked (rows in eights) | any | `gemv`/`gemm` 8x8 | other bits |
+//!
+//! llama.cpp repacks Q4_0 and Q4_K weights by default; the comparison needs `--no-repack` for models that hold them.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -16,7 +30,9 @@ use crate::activation::ActivationRow;
 use crate::error::{Error, Result, expect_len};
 use crate::format::Format;
 
-pub(crate) use dense::{bf16_scalar, f16_scalar, f32_scalar};
+pub(crate) use dense::{
+    bf16_batch_scalar, bf16_scalar, f16_batch_scalar, f16_scalar, f32_batch_scalar, f32_scalar,
+};
 pub use dense::{dot_f16, dot_f32};
 
 /// A kernel in plain Rust: a row of blocks, a quantised row, their dot product.
@@ -97,6 +113,16 @@ pub fn kernel_name(_format: Format, tier: Tier) -> &'static str {
     tier.name()
 }
 
+/// The order of the f32 sums of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// One dot product a value, whatever the batch: a row's bits do not depend on the rows beside it.
+    #[default]
+    Dot,
+    /// Of the dot product and the batch kernel, the one that llama.cpp runs for that number of activation rows.
+    LlamaCpp,
+}
+
 /// The dot product of one row of `format` with one quantised row, on `tier`.
 ///
 /// For tests and measurements; [`crate::matmul`] checks once for a whole matrix.
@@ -110,25 +136,55 @@ pub fn dot_row(tier: Tier, format: Format, row: &[u8], x: ActivationRow<'_>) -> 
 /// One checked kernel call: a tier that exists here, and lengths that the caller has matched.
 #[derive(Clone, Copy)]
 pub(crate) struct Dot {
-    spec: &'static crate::FormatSpec,
+    scalar: ScalarDot,
+    #[cfg(target_arch = "x86_64")]
+    avx2: VectorDot,
     tier: Tier,
 }
 
 impl Dot {
     /// The kernel of `format` on `tier`.
     pub(crate) fn new(format: Format, tier: Tier) -> Result<Dot> {
-        Ok(Dot { spec: format.spec(), tier: tier.require()? })
+        let spec = format.spec();
+        Ok(Dot {
+            scalar: spec.dot_scalar,
+            #[cfg(target_arch = "x86_64")]
+            avx2: spec.dot_avx2,
+            tier: tier.require()?,
+        })
+    }
+
+    /// The kernel that `order` takes for `n` activation rows and a matrix of `rows` x `cols`.
+    pub(crate) fn for_batch(
+        format: Format,
+        tier: Tier,
+        order: Order,
+        [n, rows, cols]: [usize; 3],
+    ) -> Result<Dot> {
+        let dot = Dot::new(format, tier)?;
+        let fits = |batch: &&crate::formats::BatchDot| {
+            n >= batch.rows_from
+                && rows.is_multiple_of(batch.rows_multiple)
+                && cols.is_multiple_of(batch.cols_multiple)
+        };
+        Ok(match format.spec().batch.as_ref().filter(fits) {
+            Some(batch) if order == Order::LlamaCpp => Dot {
+                scalar: batch.scalar,
+                #[cfg(target_arch = "x86_64")]
+                avx2: batch.avx2,
+                ..dot
+            },
+            _ => dot,
+        })
     }
 
     /// The dot product of one row. `row` and `x` have the same number of values.
     pub(crate) fn call(self, row: &[u8], x: ActivationRow<'_>) -> f32 {
         match self.tier {
-            Tier::Scalar => (self.spec.dot_scalar)(row, x),
             // SAFETY: `new` has required the tier, so the processor has its instructions.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { (self.spec.dot_avx2)(row, x) },
-            #[cfg(not(target_arch = "x86_64"))]
-            Tier::Avx2 => (self.spec.dot_scalar)(row, x),
+            Tier::Avx2 => unsafe { (self.avx2)(row, x) },
+            _ => (self.scalar)(row, x),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::FormatSpec;
+use super::{BatchDot, FormatSpec};
 use crate::activation::Activation;
 use crate::dot;
 use crate::format::Format;
@@ -19,6 +19,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar: |row, x| dot::f16_scalar(row, x.halves),
     #[cfg(target_arch = "x86_64")]
     dot_avx2: dot::avx2::f16_row,
+    batch: Some(BatchDot {
+        rows_from: 2,
+        rows_multiple: 4,
+        cols_multiple: 8,
+        scalar: |row, x| dot::f16_batch_scalar(row, x.halves),
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot::avx2::f16_batch,
+    }),
 };
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {

@@ -62,4 +62,22 @@ pub struct FormatSpec {
     /// The dot product with AVX2, FMA and F16C; the same bits.
     #[cfg(target_arch = "x86_64")]
     pub(crate) dot_avx2: VectorDot,
+    /// The other order of [`Order::LlamaCpp`], where llama.cpp has one for larger batches.
+    pub(crate) batch: Option<BatchDot>,
+}
+
+/// A dot product in the order of llama.cpp's kernel for many activation rows, and when it runs that kernel.
+#[derive(Debug)]
+pub(crate) struct BatchDot {
+    /// Activation rows from which it is used.
+    pub(crate) rows_from: usize,
+    /// What the number of weight rows must divide by.
+    pub(crate) rows_multiple: usize,
+    /// What the number of columns must divide by.
+    pub(crate) cols_multiple: usize,
+    /// The reference.
+    pub(crate) scalar: ScalarDot,
+    /// The same bits with AVX2, FMA and F16C.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) avx2: VectorDot,
 }

@@ -3,9 +3,12 @@
 //! Bytes: 16 of (minimum << 4 | scale), 64 of codes, unit and minimum unit (f16). Within each half of 128, byte `l` of 32
 //! holds the codes of values `l`, `l + 32`, `l + 64` and `l + 96`, lowest bits first.
 
-use super::FormatSpec;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m256i;
+
 use super::bits::{half_at, put_half};
 use super::k_scales::Grounded;
+use super::{BatchDot, FormatSpec};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,6 +27,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: Some(BatchDot {
+        rows_from: 8,
+        rows_multiple: 1,
+        cols_multiple: 256,
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    }),
 };
 
 const BYTES: usize = 84;
@@ -75,50 +86,93 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     }
 }
 
+/// Per lane, the products of codes and activation, each times its group's scale.
+fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
+    let factor = |chunk: usize, lane: usize| i32::from(block[2 * chunk + lane / 4] & 15);
+    lanes::scaled_sums(&codes_of(block), y, factor)
+}
+
+/// The activation's group sums times the minimums: lane `l` takes groups `2l` and `2l + 1`.
+fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 8] {
+    lanes::pair_sums(std::array::from_fn(|g| i32::from(block[g] >> 4)), sums)
+}
+
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
     for (block, y, sums, scale) in pairs(row, x) {
-        let minimums = std::array::from_fn(|g| i32::from(block[g] >> 4));
-        lanes::fma(
-            &mut acc,
-            -scale * half_at(block, MINIMUM_UNIT),
-            lanes::pair_sums(minimums, sums),
-        );
-        let factor = |chunk: usize, lane: usize| i32::from(block[2 * chunk + lane / 4] & 15);
-        let products = lanes::scaled_sums(&codes_of(block), y, factor);
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+        lanes::fma(&mut acc, -scale * half_at(block, MINIMUM_UNIT), grounds(block, sums));
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y));
     }
     lanes::sum(acc)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+#[inline]
+fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
     use std::arch::x86_64::{
-        _mm_and_si128, _mm_set1_epi8, _mm_srli_epi16, _mm256_and_si256, _mm256_cvtepi8_epi16,
-        _mm256_madd_epi16, _mm256_set1_epi8, _mm256_setzero_ps, _mm256_srli_epi16,
+        _mm_and_si128, _mm_set1_epi8, _mm256_and_si256, _mm256_set1_epi8, _mm256_srli_epi16,
     };
+    let scales = _mm_and_si128(avx2::load_16(block, 0), _mm_set1_epi8(15));
+    let scales = avx2::Scales16::new(scales);
+    let mut products = avx2::zero();
+    for half in 0..2 {
+        let mut bits = avx2::load_32(block, QS + 32 * half);
+        for chunk in 4 * half..4 * half + 4 {
+            let codes = _mm256_and_si256(bits, _mm256_set1_epi8(3));
+            let y = avx2::load_codes(y, 32 * chunk);
+            products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
+            bits = _mm256_srli_epi16::<2>(bits);
+        }
+    }
+    products
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn grounds_avx2(block: &Block, sums: &[i16; 16]) -> __m256i {
+    use std::arch::x86_64::{
+        _mm_and_si128, _mm_set1_epi8, _mm_srli_epi16, _mm256_cvtepi8_epi16, _mm256_madd_epi16,
+    };
+    let minimums = _mm_srli_epi16::<4>(avx2::load_16(block, 0));
+    let minimums = _mm256_cvtepi8_epi16(_mm_and_si128(minimums, _mm_set1_epi8(15)));
+    _mm256_madd_epi16(minimums, avx2::load_group_sums(sums))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::_mm256_setzero_ps;
     let mut acc = _mm256_setzero_ps();
     for (block, y, sums, scale) in pairs(row, x) {
         let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let factors = avx2::load_16(block, 0);
-        let low = _mm_set1_epi8(15);
-        let minimums = _mm256_cvtepi8_epi16(_mm_and_si128(_mm_srli_epi16::<4>(factors), low));
-        let grounds = _mm256_madd_epi16(minimums, avx2::load_group_sums(sums));
-        acc = avx2::fma(acc, -scale * minimum_unit, grounds);
-
-        let scales = avx2::Scales16::new(_mm_and_si128(factors, low));
-        let mut products = avx2::zero();
-        for half in 0..2 {
-            let mut bits = avx2::load_32(block, QS + 32 * half);
-            for chunk in 4 * half..4 * half + 4 {
-                let codes = _mm256_and_si256(bits, _mm256_set1_epi8(3));
-                let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
-                bits = _mm256_srli_epi16::<2>(bits);
-            }
-        }
-        acc = avx2::fma(acc, scale * unit, products);
+        acc = avx2::fma(acc, -scale * minimum_unit, grounds_avx2(block, sums));
+        acc = avx2::fma(acc, scale * unit, products_avx2(block, y));
     }
     avx2::sum(acc)
+}
+
+fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
+        let minimums = -half_at(block, MINIMUM_UNIT);
+        let grounds: i32 = grounds(block, sums).iter().sum();
+        let products: i32 = products(block, y).iter().sum();
+        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
+        value.mul_add(scale, acc)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+        let grounds = avx2::total(grounds_avx2(block, sums));
+        let products = avx2::total(products_avx2(block, y));
+        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
+        acc = value.mul_add(scale, acc);
+    }
+    acc
 }

@@ -3,9 +3,12 @@
 //! Bytes: 32 of third bits, 64 of low bits, 12 of scales, unit (f16). Low bits lie as in Q2_K; bit `c` of third-bit byte `l`
 //! belongs to value `32 c + l`. Scale bytes 0..8 hold the low halves of scales 0..8 and 8..16, bytes 8..12 the top bits.
 
-use super::FormatSpec;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m256i;
+
 use super::bits::{half_at, put_half};
 use super::k_scales::Centred;
+use super::{BatchDot, FormatSpec};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,6 +27,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: Some(BatchDot {
+        rows_from: 8,
+        rows_multiple: 1,
+        cols_multiple: 256,
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    }),
 };
 
 const BYTES: usize = 110;
@@ -98,46 +109,76 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     }
 }
 
+/// Per lane, the products of weights and activation, each times its group's scale.
+fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
+    let scales = scales(block);
+    let factor = |chunk: usize, lane: usize| i32::from(scales[2 * chunk + lane / 4]);
+    lanes::scaled_sums(&weights(block), y, factor)
+}
+
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
     for (block, y, _, scale) in pairs(row, x) {
-        let scales = scales(block);
-        let factor = |chunk: usize, lane: usize| i32::from(scales[2 * chunk + lane / 4]);
-        let products = lanes::scaled_sums(&weights(block), y, factor);
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y));
     }
     lanes::sum(acc)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+#[inline]
+fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
     use std::arch::x86_64::{
         _mm256_add_epi32, _mm256_and_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-        _mm256_set1_epi8, _mm256_setzero_ps, _mm256_slli_epi16, _mm256_srli_epi16,
-        _mm256_sub_epi16,
+        _mm256_or_si256, _mm256_set1_epi8, _mm256_slli_epi16, _mm256_srli_epi16, _mm256_sub_epi16,
     };
+    let scales = avx2::Scales16::new(avx2::load_scales(&scales(block)));
+    let mut third = avx2::load_32(block, 0);
+    let mut products = avx2::zero();
+    for half in 0..2 {
+        let mut bits = avx2::load_32(block, QS + 32 * half);
+        for chunk in 4 * half..4 * half + 4 {
+            let low = _mm256_and_si256(bits, _mm256_set1_epi8(3));
+            let high = _mm256_slli_epi16::<2>(_mm256_and_si256(third, _mm256_set1_epi8(1)));
+            let y = avx2::load_codes(y, 32 * chunk);
+            // maddubs wants unsigned weights: multiply the code of 0..8, then take four times the activation off.
+            let whole = _mm256_maddubs_epi16(_mm256_or_si256(low, high), y);
+            let four = _mm256_maddubs_epi16(_mm256_set1_epi8(4), y);
+            let sums = _mm256_madd_epi16(scales.chunk(chunk), _mm256_sub_epi16(whole, four));
+            products = _mm256_add_epi32(products, sums);
+            bits = _mm256_srli_epi16::<2>(bits);
+            third = _mm256_srli_epi16::<1>(third);
+        }
+    }
+    products
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::_mm256_setzero_ps;
     let mut acc = _mm256_setzero_ps();
     for (block, y, _, scale) in pairs(row, x) {
-        let scales = avx2::Scales16::new(avx2::load_scales(&scales(block)));
-        let mut third = avx2::load_32(block, 0);
-        let mut products = avx2::zero();
-        for half in 0..2 {
-            let mut bits = avx2::load_32(block, QS + 32 * half);
-            for chunk in 4 * half..4 * half + 4 {
-                let low = _mm256_and_si256(bits, _mm256_set1_epi8(3));
-                let high = _mm256_slli_epi16::<2>(_mm256_and_si256(third, _mm256_set1_epi8(1)));
-                let y = avx2::load_codes(y, 32 * chunk);
-                // maddubs wants unsigned weights: multiply the code of 0..8, then take four times the activation off.
-                let whole = _mm256_maddubs_epi16(_mm256_add_epi32(low, high), y);
-                let four = _mm256_maddubs_epi16(_mm256_set1_epi8(4), y);
-                let sums = _mm256_madd_epi16(scales.chunk(chunk), _mm256_sub_epi16(whole, four));
-                products = _mm256_add_epi32(products, sums);
-                bits = _mm256_srli_epi16::<2>(bits);
-                third = _mm256_srli_epi16::<1>(third);
-            }
-        }
-        acc = avx2::fma(acc, scale * avx2::halves_at(block, UNIT - 2)[1], products);
+        let scale = scale * avx2::halves_at(block, UNIT - 2)[1];
+        acc = avx2::fma(acc, scale, products_avx2(block, y));
     }
     avx2::sum(acc)
+}
+
+fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    pairs(row, x).fold(0.0, |acc, (block, y, _, scale)| {
+        let products: i32 = products(block, y).iter().sum();
+        (half_at(block, UNIT) * products as f32).mul_add(scale, acc)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, _, scale) in pairs(row, x) {
+        let products = avx2::total(products_avx2(block, y));
+        acc = (avx2::halves_at(block, UNIT - 2)[1] * products as f32).mul_add(scale, acc);
+    }
+    acc
 }

@@ -3,9 +3,12 @@
 //! Bytes: unit, minimum unit (f16), 12 of packed scales and minimums, 128 of codes: byte `l` of each 32 holds value `l`
 //! of a chunk in its low half and of the next chunk in its high half.
 
-use super::FormatSpec;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m128i, __m256i};
+
 use super::bits::{half_at, put_half};
 use super::k_scales::{Grounded, pack, unpack};
+use super::{BatchDot, FormatSpec};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,6 +27,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: Some(BatchDot {
+        rows_from: 8,
+        rows_multiple: 1,
+        cols_multiple: 256,
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    }),
 };
 
 const BYTES: usize = 144;
@@ -73,57 +84,96 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     }
 }
 
-/// The minimums' part of a block keeps four lanes of its own: lane `l` takes groups `2l` and `2l + 1`.
-fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> [i32; 4] {
+/// Per lane, the products of codes and activation, each times its group's scale.
+fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
+    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    lanes::scaled_sums(&codes_of(block), y, |chunk, _| i32::from(scales[chunk]))
+}
+
+/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`.
+fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 4] {
+    let (_, minimums) = unpack(&block[SCALES..SCALES + 12]);
     let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
     std::array::from_fn(|lane| group(2 * lane) + group(2 * lane + 1))
 }
 
+/// The minimums keep four f32 lanes of their own.
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
-    let mut grounds = [0.0_f32; 4];
+    let mut acc_minimums = [0.0_f32; 4];
     for (block, y, sums, scale) in pairs(row, x) {
-        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let minimum_scale = -scale * half_at(block, MINIMUM_UNIT);
-        let ground = ground_sums(minimums, sums);
-        for (lane, sum) in grounds.iter_mut().zip(ground) {
+        for (lane, sum) in acc_minimums.iter_mut().zip(grounds(block, sums)) {
             *lane = minimum_scale.mul_add(sum as f32, *lane);
         }
-        let factor = |chunk: usize, _| i32::from(scales[chunk]);
-        let products = lanes::scaled_sums(&codes_of(block), y, factor);
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y));
     }
-    lanes::sum(acc) + lanes::sum_four(grounds)
+    lanes::sum(acc) + lanes::sum_four(acc_minimums)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
+    use std::arch::x86_64::{_mm256_and_si256, _mm256_set1_epi8, _mm256_srli_epi16};
+    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
+    let mut products = avx2::zero();
+    for pair in 0..4 {
+        let mut bits = avx2::load_32(block, QS + 32 * pair);
+        for chunk in [2 * pair, 2 * pair + 1] {
+            let codes = _mm256_and_si256(bits, _mm256_set1_epi8(15));
+            let y = avx2::load_codes(y, 32 * chunk);
+            products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
+            bits = _mm256_srli_epi16::<4>(bits);
+        }
+    }
+    products
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn grounds_avx2(block: &Block, sums: &[i16; 16]) -> __m128i {
+    avx2::ground_sums(unpack(&block[SCALES..SCALES + 12]).1, sums)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
-        _mm_cvtepi32_ps, _mm_fmadd_ps, _mm_set1_ps, _mm_setzero_ps, _mm256_and_si256,
-        _mm256_set1_epi8, _mm256_setzero_ps, _mm256_srli_epi16,
+        _mm_cvtepi32_ps, _mm_fmadd_ps, _mm_set1_ps, _mm_setzero_ps, _mm256_setzero_ps,
     };
     let mut acc = _mm256_setzero_ps();
-    let mut grounds = _mm_setzero_ps();
+    let mut acc_minimums = _mm_setzero_ps();
     for (block, y, sums, scale) in pairs(row, x) {
-        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let ground = avx2::ground_sums(minimums, sums);
-        let scale_of_minimums = _mm_set1_ps(-scale * minimum_unit);
-        grounds = _mm_fmadd_ps(scale_of_minimums, _mm_cvtepi32_ps(ground), grounds);
-
-        let scales = avx2::Scales8::new(scales);
-        let mut products = avx2::zero();
-        for pair in 0..4 {
-            let mut bits = avx2::load_32(block, QS + 32 * pair);
-            for chunk in [2 * pair, 2 * pair + 1] {
-                let codes = _mm256_and_si256(bits, _mm256_set1_epi8(15));
-                let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
-                bits = _mm256_srli_epi16::<4>(bits);
-            }
-        }
-        acc = avx2::fma(acc, scale * unit, products);
+        let grounds = _mm_cvtepi32_ps(grounds_avx2(block, sums));
+        acc_minimums = _mm_fmadd_ps(_mm_set1_ps(-scale * minimum_unit), grounds, acc_minimums);
+        acc = avx2::fma(acc, scale * unit, products_avx2(block, y));
     }
-    avx2::sum(acc) + avx2::sum_four(grounds)
+    avx2::sum(acc) + avx2::sum_four(acc_minimums)
+}
+
+fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
+        let minimums = -half_at(block, MINIMUM_UNIT);
+        let grounds: i32 = grounds(block, sums).iter().sum();
+        let products: i32 = products(block, y).iter().sum();
+        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
+        value.mul_add(scale, acc)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+        let grounds = avx2::total_four(grounds_avx2(block, sums));
+        let products = avx2::total(products_avx2(block, y));
+        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
+        acc = value.mul_add(scale, acc);
+    }
+    acc
 }

@@ -22,6 +22,7 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: None,
 };
 
 const BYTES: usize = 24;

@@ -3,9 +3,12 @@
 //! Bytes: unit, minimum unit (f16), 12 of packed scales and minimums, 32 of fifth bits, 128 of low bits. Low bits lie as
 //! in Q4_K; bit `c` of fifth-bit byte `l` belongs to value `32 c + l`.
 
-use super::FormatSpec;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m128i, __m256i};
+
 use super::bits::{half_at, put_half};
 use super::k_scales::{Grounded, pack, unpack};
+use super::{BatchDot, FormatSpec};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,6 +27,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: Some(BatchDot {
+        rows_from: 8,
+        rows_multiple: 1,
+        cols_multiple: 256,
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    }),
 };
 
 const BYTES: usize = 176;
@@ -80,61 +91,99 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     }
 }
 
-/// The minimums' part of a block in four lanes: lane `l` takes groups `2l` and `2l + 1`.
-fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> [i32; 4] {
+/// Per lane, the products of codes and activation, each times its group's scale.
+fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
+    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    lanes::scaled_sums(&codes_of(block), y, |chunk, _| i32::from(scales[chunk]))
+}
+
+/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`.
+fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 4] {
+    let (_, minimums) = unpack(&block[SCALES..SCALES + 12]);
     let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
     std::array::from_fn(|lane| group(2 * lane) + group(2 * lane + 1))
 }
 
+/// The minimums of a block are one number, summed beside the lanes.
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
-    let mut grounds = 0.0_f32;
+    let mut acc_minimums = 0.0_f32;
     for (block, y, sums, scale) in pairs(row, x) {
-        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let minimum_scale = -scale * half_at(block, MINIMUM_UNIT);
-        let ground: i32 = ground_sums(minimums, sums).iter().sum();
-        grounds = minimum_scale.mul_add(ground as f32, grounds);
-        let factor = |chunk: usize, _| i32::from(scales[chunk]);
-        let products = lanes::scaled_sums(&codes_of(block), y, factor);
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+        let ground: i32 = grounds(block, sums).iter().sum();
+        acc_minimums = minimum_scale.mul_add(ground as f32, acc_minimums);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y));
     }
-    lanes::sum(acc) + grounds
+    lanes::sum(acc) + acc_minimums
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
+    use std::arch::x86_64::{
+        _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8, _mm256_slli_epi16, _mm256_srli_epi16,
+    };
+    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
+    let mut fifth = avx2::load_32(block, QH);
+    let mut products = avx2::zero();
+    for pair in 0..4 {
+        let mut bits = avx2::load_32(block, QS + 32 * pair);
+        for chunk in [2 * pair, 2 * pair + 1] {
+            let low = _mm256_and_si256(bits, _mm256_set1_epi8(15));
+            let high = _mm256_slli_epi16::<4>(_mm256_and_si256(fifth, _mm256_set1_epi8(1)));
+            let codes = _mm256_or_si256(low, high);
+            fifth = _mm256_srli_epi16::<1>(fifth);
+            let y = avx2::load_codes(y, 32 * chunk);
+            products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
+            bits = _mm256_srli_epi16::<4>(bits);
+        }
+    }
+    products
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn grounds_avx2(block: &Block, sums: &[i16; 16]) -> __m128i {
+    avx2::ground_sums(unpack(&block[SCALES..SCALES + 12]).1, sums)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    use std::arch::x86_64::{
-        _mm_cvtsi128_si32, _mm_hadd_epi32, _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_setzero_ps, _mm256_slli_epi16, _mm256_srli_epi16,
-    };
+    use std::arch::x86_64::_mm256_setzero_ps;
     let mut acc = _mm256_setzero_ps();
-    let mut grounds = 0.0_f32;
+    let mut acc_minimums = 0.0_f32;
     for (block, y, sums, scale) in pairs(row, x) {
-        let (scales, minimums) = unpack(&block[SCALES..SCALES + 12]);
         let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let ground = avx2::ground_sums(minimums, sums);
-        let two = _mm_hadd_epi32(ground, ground);
-        let ground = _mm_cvtsi128_si32(_mm_hadd_epi32(two, two));
-        let minimum_scale = -scale * minimum_unit;
-        grounds = minimum_scale.mul_add(ground as f32, grounds);
-
-        let mut fifth = avx2::load_32(block, QH);
-        let scales = avx2::Scales8::new(scales);
-        let mut products = avx2::zero();
-        for pair in 0..4 {
-            let mut bits = avx2::load_32(block, QS + 32 * pair);
-            for chunk in [2 * pair, 2 * pair + 1] {
-                let low = _mm256_and_si256(bits, _mm256_set1_epi8(15));
-                let high = _mm256_slli_epi16::<4>(_mm256_and_si256(fifth, _mm256_set1_epi8(1)));
-                let codes = _mm256_or_si256(low, high);
-                fifth = _mm256_srli_epi16::<1>(fifth);
-                let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
-                bits = _mm256_srli_epi16::<4>(bits);
-            }
-        }
-        acc = avx2::fma(acc, scale * unit, products);
+        let ground = avx2::total_four(grounds_avx2(block, sums));
+        acc_minimums = (-scale * minimum_unit).mul_add(ground as f32, acc_minimums);
+        acc = avx2::fma(acc, scale * unit, products_avx2(block, y));
     }
-    avx2::sum(acc) + grounds
+    avx2::sum(acc) + acc_minimums
+}
+
+fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
+        let minimums = -half_at(block, MINIMUM_UNIT);
+        let grounds: i32 = grounds(block, sums).iter().sum();
+        let products: i32 = products(block, y).iter().sum();
+        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
+        value.mul_add(scale, acc)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+        let grounds = avx2::total_four(grounds_avx2(block, sums));
+        let products = avx2::total(products_avx2(block, y));
+        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
+        acc = value.mul_add(scale, acc);
+    }
+    acc
 }

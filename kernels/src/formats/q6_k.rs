@@ -4,9 +4,12 @@
 //! holds value `l` in its low half and value `l + 64` in its high half; high byte `l` of 32 holds the top two bits of
 //! values `l`, `l + 32`, `l + 64` and `l + 96`, lowest bits first.
 
-use super::FormatSpec;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m256i;
+
 use super::bits::{half_at, put_half};
 use super::k_scales::Centred;
+use super::{BatchDot, FormatSpec};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -25,6 +28,14 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     dot_scalar,
     #[cfg(target_arch = "x86_64")]
     dot_avx2,
+    batch: Some(BatchDot {
+        rows_from: 8,
+        rows_multiple: 1,
+        cols_multiple: 256,
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    }),
 };
 
 const BYTES: usize = 210;
@@ -91,52 +102,82 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
 
 /// The products with the codes of 0..64, less 32 times the scaled sums of the activation's groups. The two parts do not
 /// share lanes (a group's correction goes to one lane), and that decides the rounding of each lane.
+fn products(block: &Block, y: &[i8; 256], sums: &[i16; 16]) -> [i32; 8] {
+    let factor = |chunk: usize, lane: usize| i32::from(scale_at(block, 2 * chunk + lane / 4));
+    let mut products = lanes::scaled_sums(&codes_of(block), y, factor);
+    let scales = std::array::from_fn(|g| i32::from(scale_at(block, g)));
+    for (product, offset) in products.iter_mut().zip(lanes::pair_sums(scales, sums)) {
+        *product -= 32 * offset;
+    }
+    products
+}
+
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
     for (block, y, sums, scale) in pairs(row, x) {
-        let factor = |chunk: usize, lane: usize| i32::from(scale_at(block, 2 * chunk + lane / 4));
-        let mut products = lanes::scaled_sums(&codes_of(block), y, factor);
-        let scales = std::array::from_fn(|g| i32::from(scale_at(block, g)));
-        for (product, offset) in products.iter_mut().zip(lanes::pair_sums(scales, sums)) {
-            *product -= 32 * offset;
-        }
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products);
+        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y, sums));
     }
     lanes::sum(acc)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+#[inline]
+fn products_avx2(block: &Block, y: &[i8; 256], sums: &[i16; 16]) -> __m256i {
     use std::arch::x86_64::{
         _mm256_and_si256, _mm256_cvtepi8_epi16, _mm256_madd_epi16, _mm256_or_si256,
-        _mm256_set1_epi8, _mm256_setzero_ps, _mm256_slli_epi16, _mm256_slli_epi32,
-        _mm256_srli_epi16, _mm256_sub_epi32,
+        _mm256_set1_epi8, _mm256_slli_epi16, _mm256_slli_epi32, _mm256_srli_epi16,
+        _mm256_sub_epi32,
     };
+    let scales = avx2::load_16(block, SCALES);
+    let wide = _mm256_cvtepi8_epi16(scales);
+    let offsets = _mm256_madd_epi16(wide, avx2::load_group_sums(sums));
+    let scales = avx2::Scales16::new(scales);
+    let mut products = avx2::zero();
+    for half in 0..2 {
+        let mut high_bits = avx2::load_32(block, QH + 32 * half);
+        let low_bits = [avx2::load_32(block, 64 * half), avx2::load_32(block, 64 * half + 32)];
+        for part in 0..4 {
+            let low = low_bits[part % 2];
+            let low = if part < 2 { low } else { _mm256_srli_epi16::<4>(low) };
+            let low = _mm256_and_si256(low, _mm256_set1_epi8(15));
+            let high = _mm256_and_si256(high_bits, _mm256_set1_epi8(3));
+            let codes = _mm256_or_si256(low, _mm256_slli_epi16::<4>(high));
+            let chunk = 4 * half + part;
+            let y = avx2::load_codes(y, 32 * chunk);
+            products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
+            high_bits = _mm256_srli_epi16::<2>(high_bits);
+        }
+    }
+    _mm256_sub_epi32(products, _mm256_slli_epi32::<5>(offsets))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::_mm256_setzero_ps;
     let mut acc = _mm256_setzero_ps();
     for (block, y, sums, scale) in pairs(row, x) {
-        let scales = avx2::load_16(block, SCALES);
-        let wide = _mm256_cvtepi8_epi16(scales);
-        let offsets = _mm256_madd_epi16(wide, avx2::load_group_sums(sums));
-        let scales = avx2::Scales16::new(scales);
-        let mut products = avx2::zero();
-        for half in 0..2 {
-            let mut high_bits = avx2::load_32(block, QH + 32 * half);
-            let low_bits = [avx2::load_32(block, 64 * half), avx2::load_32(block, 64 * half + 32)];
-            for part in 0..4 {
-                let low = low_bits[part % 2];
-                let low = if part < 2 { low } else { _mm256_srli_epi16::<4>(low) };
-                let low = _mm256_and_si256(low, _mm256_set1_epi8(15));
-                let high = _mm256_and_si256(high_bits, _mm256_set1_epi8(3));
-                let codes = _mm256_or_si256(low, _mm256_slli_epi16::<4>(high));
-                let chunk = 4 * half + part;
-                let y = avx2::load_codes(y, 32 * chunk);
-                products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
-                high_bits = _mm256_srli_epi16::<2>(high_bits);
-            }
-        }
-        let products = _mm256_sub_epi32(products, _mm256_slli_epi32::<5>(offsets));
-        acc = avx2::fma(acc, scale * avx2::halves_at(block, UNIT - 2)[1], products);
+        let scale = scale * avx2::halves_at(block, UNIT - 2)[1];
+        acc = avx2::fma(acc, scale, products_avx2(block, y, sums));
     }
     avx2::sum(acc)
+}
+
+fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
+        let products: i32 = products(block, y, sums).iter().sum();
+        (half_at(block, UNIT) * products as f32).mul_add(scale, acc)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        let products = avx2::total(products_avx2(block, y, sums));
+        acc = (avx2::halves_at(block, UNIT - 2)[1] * products as f32).mul_add(scale, acc);
+    }
+    acc
 }

@@ -80,7 +80,7 @@ pub fn capture(target: &Target<'_>, oracle: &mut dyn Oracle) -> Result<Captured,
             prompt_ids,
             max_tokens: generate.map_or(0, |generate| generate.max_tokens.0),
             top_logprobs: generate.map_or(0, |generate| generate.top_logprobs.0 as u32),
-            ignore_eos: true,
+            ignore_eos: false,
         });
     }
     let repeats = spec.capture.repeats.0;

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use oracles::checkpoint::{Checkpoint, CheckpointError};
 use oracles::golden::{Golden, GoldenManifest};
+use oracles::launch::LaunchError;
 use oracles::package::PackageError;
 use oracles::verbs::Oracle;
 use records::record::OracleSource;
@@ -126,6 +127,9 @@ pub fn trouble(error: &oracles::Error) -> Trouble {
             | CheckpointError::Bytes { .. }
             | CheckpointError::Package(PackageError::Hash { .. }),
         ) => Trouble::Void(Violation { rule: Rule::Checkpoint, reason }),
+        Error::Launch(LaunchError::Contradiction { .. }) => {
+            Trouble::Void(Violation { rule: Rule::Pin, reason })
+        }
         Error::Checkpoint(_) | Error::Spec(_) | Error::Home(_) => Trouble::Skip(reason),
         Error::Provision(_) | Error::Launch(_) | Error::Verb(_) | Error::Place(_) => {
             Trouble::NotEstablished(reason)

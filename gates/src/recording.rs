@@ -13,6 +13,9 @@ use crate::judge::Judgement;
 use crate::kind;
 use crate::run::Destination;
 
+/// What a record says where nothing was computed with floats.
+const NO_PROFILE: &str = "none";
+
 /// When and where.
 pub struct Clock {
     /// The machine before anything was measured.
@@ -73,7 +76,7 @@ fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
         commit: info.commit.clone(),
         source_sha256: info.source_sha256.clone(),
         binary_sha256: bench.identity.binary_sha256.clone(),
-        profile: info.profile.clone(),
+        profile: info.profile.clone().unwrap_or_else(|| NO_PROFILE.to_owned()),
         threads: info.threads,
         info: value,
     }

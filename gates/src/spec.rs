@@ -52,7 +52,7 @@ fn default_budget_seconds() -> u64 {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GenerateSpec {
-    /// Tokens a prompt; both sides ignore the end of text, so that every answer has exactly this many.
+    /// Tokens a prompt, fewer only where both sides end the generation.
     pub max_tokens: Positive,
     /// How many of the most probable tokens are asked for at each step.
     pub top_logprobs: Top,

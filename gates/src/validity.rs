@@ -8,7 +8,7 @@ use oracles::verbs::{Identity, Step};
 use crate::compare;
 use crate::rule::Rule;
 use crate::spec::{BandSource, GenerateSpec, NearTieCheck};
-use crate::subject::FoundBy;
+use crate::subject::{FoundBy, is_whole};
 use crate::workload::Workload;
 
 /// A broken rule, with what was expected, what was found, and what to do.
@@ -131,11 +131,11 @@ pub fn cases(references: &[GoldenCase], workload: &Workload) -> Option<Violation
 
 /// V-COUNT: a reference answer has all its tokens, its choice is the first of its ranking, and its numbers are numbers.
 pub fn count(reference: &GoldenCase, generate: &GenerateSpec) -> Option<Violation> {
-    let expected = generate.max_tokens.0 as usize;
-    let reason = if reference.ids.len() != expected {
-        format!("has {} tokens where {expected} were asked for", reference.ids.len())
-    } else if reference.steps.len() != expected {
-        format!("has {} steps for {expected} tokens", reference.steps.len())
+    let (asked, found) = (generate.max_tokens.0 as usize, reference.ids.len());
+    let reason = if !is_whole(reference.finish_reason, found, asked) {
+        format!("has {found} tokens where {asked} were asked for")
+    } else if reference.steps.len() != found {
+        format!("has {} steps for {found} tokens", reference.steps.len())
     } else {
         let window = generate.top_logprobs.0;
         let mut steps = reference.steps.iter().zip(&reference.ids);

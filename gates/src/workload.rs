@@ -137,7 +137,7 @@ fn parse_line(line: &str) -> Result<Case, String> {
         (None, Some(messages), None) if !messages.is_empty() => Input::Messages(messages),
         _ => {
             return Err(
-                "needs exactly one of `text` (with `parse_special` at will) and `messages`".into()
+                "needs exactly one of `text` (with `parse_special` at will) and `messages`".into(),
             );
         }
     };

@@ -124,14 +124,15 @@ pub fn prompt(oracle: &mut dyn Oracle, case: &Case) -> Result<(String, Vec<u32>)
     Ok((text, ids))
 }
 
-/// A greedy completion that the end of text does not stop.
+/// A greedy completion. The end of a generation stops it on both sides: engines differ in what ignoring it means (to go on
+/// behind it, or never to choose it).
 pub fn request(
     prompt_ids: Vec<u32>,
     max_tokens: u32,
     generate: &GenerateSpec,
 ) -> CompletionRequest {
     let top_logprobs = generate.top_logprobs.0 as u32;
-    CompletionRequest { prompt_ids, max_tokens, top_logprobs, ignore_eos: true }
+    CompletionRequest { prompt_ids, max_tokens, top_logprobs, ignore_eos: false }
 }
 
 /// What the subject is asked.
@@ -210,27 +211,25 @@ fn generate_request(
     GenerateRequest {
         id: case.id.clone(),
         prompt,
-        max_tokens: generate.max_tokens.0,
+        max_tokens: force_ids.as_ref().map_or(generate.max_tokens.0, |ids| ids.len() as u32),
         logprobs: generate.top_logprobs.0,
         force_ids,
     }
 }
 
-/// Forcing is asked only where both sides have the same prompt and the oracle's answer is whole.
+/// Forcing is asked only where both sides have the same prompt.
 fn forced_requests(
     asked: &Asked<'_>,
     references: &[GoldenCase],
     generated: &Answers<crate::subject::Generated>,
 ) -> Vec<GenerateRequest> {
-    let whole = asked.generate.max_tokens.0 as usize;
     let forced = |case: &Case| {
         let reference = references.iter().find(|reference| reference.id == case.id)?;
         let same_prompt = match generated.get(&case.id) {
             Some(Ok(answer)) => answer.prompt_ids == reference.prompt_ids,
             _ => false,
         };
-        (same_prompt && reference.ids.len() == whole)
-            .then(|| generate_request(case, asked.generate, Some(reference.ids.clone())))
+        same_prompt.then(|| generate_request(case, asked.generate, Some(reference.ids.clone())))
     };
     asked.workload.cases.iter().filter_map(forced).collect()
 }

@@ -73,10 +73,7 @@ fn explanation(declared: &Declared) -> String {
         add("inputs", format!("{} ({cases} cases, sha256 {})", path.display(), workload.sha256));
     }
     if let Some(generate) = &spec.generate {
-        add(
-            "generates",
-            format!("{} tokens each, greedy, past the end of text", generate.max_tokens.0),
-        );
+        add("generates", format!("up to {} tokens each, greedy", generate.max_tokens.0));
     }
     add("spec", format!("sha256 {}", gate.sha256));
     lines.push("\ncompares".to_owned());

@@ -218,12 +218,9 @@ fn report(
     near_tie: Option<&NearTieCheck>,
     ranks: &RankTable,
 ) -> Vec<String> {
-    let tokens = cases.first().map_or(0, |case| case.sample.reference.ids.len());
-    let mut lines = vec![format!(
-        "token-exact  {}/{} exact over {tokens} tokens each",
-        tally.exact,
-        cases.len()
-    )];
+    let tokens: usize = cases.iter().map(|case| case.sample.reference.ids.len()).sum();
+    let mut lines =
+        vec![format!("token-exact  {}/{} exact, {tokens} tokens in all", tally.exact, cases.len())];
     lines.extend(cases.iter().filter_map(case_line));
     if let Some(check) = near_tie {
         lines.push(format!(

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use oracles::verbs::FinishReason;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -83,7 +84,7 @@ pub type TopEntry = (u32, f64);
 pub struct Generated {
     /// The prompt as the subject tokenised it.
     pub prompt_ids: Vec<u32>,
-    /// Generated ids; exactly `max_tokens` of them.
+    /// Generated ids: `max_tokens` of them, or fewer when the last one ends the generation.
     pub ids: Vec<u32>,
     /// Their text.
     pub text: String,
@@ -100,8 +101,8 @@ pub struct Info {
     pub commit: Option<String>,
     /// Digest of the sources embedded at build time.
     pub source_sha256: String,
-    /// Numerics profile in effect.
-    pub profile: String,
+    /// Numerics profile in effect; `None` where no model asks for one.
+    pub profile: Option<String>,
     /// Threads in effect.
     pub threads: u32,
     /// The whole object.
@@ -183,7 +184,7 @@ pub(super) fn parse_info(stdout: &str) -> Result<Info, SubjectError> {
         version: text("version")?,
         commit: value.get("commit").and_then(Value::as_str).map(str::to_owned),
         source_sha256: text("source_sha256")?,
-        profile: text("profile")?,
+        profile: value.get("profile").and_then(Value::as_str).map(str::to_owned),
         threads: threads as u32,
         value,
     })
@@ -247,6 +248,7 @@ struct GeneratedLine {
     prompt_ids: Vec<u32>,
     ids: Vec<u32>,
     text: String,
+    finish_reason: FinishReason,
     steps: Vec<StepLine>,
 }
 
@@ -257,17 +259,26 @@ struct StepLine {
     top: Vec<(u32, Option<f64>)>,
 }
 
+/// Whether an answer has all its tokens: as many as were asked for, or fewer that an end-of-generation token ends. Whether
+/// it ended where the other side did is for the comparison to say.
+pub fn is_whole(finish_reason: FinishReason, tokens: usize, asked: usize) -> bool {
+    match finish_reason {
+        FinishReason::Length => tokens == asked,
+        FinishReason::Stop => (1..=asked).contains(&tokens),
+    }
+}
+
 pub(super) fn read_generated(line: &Value, max_tokens: u32) -> Result<Generated, Defect> {
     let parsed =
         GeneratedLine::deserialize(line).map_err(|error| Defect::Unreadable(error.to_string()))?;
-    let expected = max_tokens as usize;
-    if parsed.ids.len() != expected {
-        return Err(Defect::Length { expected, found: parsed.ids.len() });
+    let (asked, found) = (max_tokens as usize, parsed.ids.len());
+    if !is_whole(parsed.finish_reason, found, asked) {
+        return Err(Defect::Length { expected: asked, found });
     }
-    if parsed.steps.len() != expected {
-        return Err(Defect::Steps { expected, found: parsed.steps.len() });
+    if parsed.steps.len() != found {
+        return Err(Defect::Steps { expected: found, found: parsed.steps.len() });
     }
-    let mut steps = Vec::with_capacity(expected);
+    let mut steps = Vec::with_capacity(found);
     for (step, (line, id)) in parsed.steps.into_iter().zip(&parsed.ids).enumerate() {
         if line.id != *id {
             return Err(Defect::StepId { step });

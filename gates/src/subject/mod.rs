@@ -7,7 +7,9 @@ mod answer;
 mod build;
 mod process;
 
-pub use answer::{Defect, Generated, Info, Inspection, StoredTensor, StoredValue, TopEntry};
+pub use answer::{
+    Defect, Generated, Info, Inspection, StoredTensor, StoredValue, TopEntry, is_whole,
+};
 pub use build::{FoundBy, PlumbBinary, SubjectBuildError, find};
 pub use process::{ProcessTransport, stop_all};
 
@@ -127,7 +129,7 @@ pub struct GenerateRequest {
     pub id: String,
     /// What to continue.
     pub prompt: Prompt,
-    /// Tokens to generate; the end of text does not stop them.
+    /// Tokens to generate at most; an end-of-generation token stops them, and is the last id.
     pub max_tokens: u32,
     /// How many of the most probable tokens to report at each step.
     pub logprobs: usize,
@@ -149,7 +151,6 @@ impl GenerateRequest {
         let mut line = json!({
             "id": self.id,
             "max_tokens": self.max_tokens,
-            "ignore_eos": true,
             "logprobs": self.logprobs,
         });
         match &self.prompt {

@@ -1,0 +1,311 @@
+//! A workspace in a temporary folder: a mock engine that answers from files, and a golden captured from a mock oracle.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use oracles::checkpoint::{Checkpoint, CheckpointSpec};
+use oracles::golden::{Capture, Golden, GoldenPrompt, Noise};
+use oracles::mock::{Completed, MockAnswers, MockOracle};
+use oracles::registry::OracleSpec;
+use oracles::verbs::{Completion, CompletionRequest, FinishReason, Identity, Step};
+use oracles::{Home, Progress};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Tokens each case generates.
+pub const TOKENS: usize = 4;
+
+/// The oracle's answers: case id, prompt ids, generated ids.
+pub const CASES: [(&str, [u32; 2], [u32; TOKENS]); 3] = [
+    ("one", [11, 12], [101, 102, 103, 104]),
+    ("two", [21, 22], [201, 202, 203, 204]),
+    ("three", [31, 32], [301, 302, 303, 304]),
+];
+
+/// The token that the oracle ranks second everywhere, 100 milli-nats below its choice.
+pub const SECOND: u32 = 7;
+
+/// The checks that most tests run with.
+pub const STRICT: &str = "[check.token-exact]\n";
+
+/// Strict, or within a band of 125 milli-nats.
+pub const NEAR_TIE: &str = "[check.token-exact]\n[check.near-tie]\nband-mnats = 125\ntop = 2\n\
+    source = \"bf16-ulp\"\nbecause = \"one ulp\"\n";
+
+const SCRIPT: &str = "#!/bin/sh\n\
+    here=$(dirname \"$0\")\n\
+    name=$1\n\
+    input=$(cat)\n\
+    case $input in *force_ids*) name=forced ;; esac\n\
+    echo \"answering $name\" >&2\n\
+    cat \"$here/$name.stdout\"\n\
+    exit \"$(cat \"$here/$name.exit\")\"\n";
+
+/// The workspace.
+pub struct Workspace {
+    folder: TempDir,
+}
+
+impl Workspace {
+    /// With a golden, and an engine that answers exactly as the oracle.
+    pub fn new(checks: &str) -> Self {
+        let workspace = Self::without_golden(checks);
+        workspace.capture(None);
+        workspace
+    }
+
+    /// The same without a golden.
+    pub fn without_golden(checks: &str) -> Self {
+        let workspace = Self { folder: tempfile::tempdir().unwrap() };
+        for path in
+            ["gates/specs", "gates/inputs", "oracles/registry", "oracles/checkpoints", "cache"]
+        {
+            fs::create_dir_all(workspace.path(path)).unwrap();
+        }
+        workspace.write("Cargo.toml", "");
+        workspace.write("open-gaps.toml", "");
+        let registry =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../oracles/registry/llama-cpp.toml");
+        fs::copy(registry, workspace.path("oracles/registry/llama-cpp.toml")).unwrap();
+        workspace.write("weights.gguf", "weights");
+        let sha256 = oracles::digest::sha256_bytes(b"weights");
+        workspace.write(
+            "oracles/checkpoints/tiny.toml",
+            &format!("summary = \"a test\"\nlicence = \"Apache-2.0\"\n[local]\npath = \"weights.gguf\"\nsha256 = \"{sha256}\"\n"),
+        );
+        let lines = CASES.iter().map(|(id, ..)| json!({ "id": id, "text": id }));
+        workspace.write_lines("gates/inputs/tiny.jsonl", lines);
+        workspace.write_spec("tiny", checks);
+        workspace.write_engine();
+        workspace
+    }
+
+    /// A path inside.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &str, text: &str) {
+        fs::write(self.path(path), text).unwrap();
+    }
+
+    fn write_lines(&self, path: &str, lines: impl Iterator<Item = Value>) {
+        self.write(path, &lines.fold(String::new(), |text, line| text + &line.to_string() + "\n"));
+    }
+
+    /// Writes a spec with these checks.
+    pub fn write_spec(&self, name: &str, checks: &str) {
+        let head = "summary = \"a test\"\noracle = \"llama-cpp\"\ncheckpoint = \"tiny\"\n\
+            inputs = \"gates/inputs/tiny.jsonl\"\nbudget-seconds = 20\n\
+            [generate]\nmax-tokens = 4\ntop-logprobs = 2\n";
+        self.write(&format!("gates/specs/{name}.toml"), &format!("{head}{checks}"));
+    }
+
+    fn write_engine(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::create_dir_all(self.path("engine-mock")).unwrap();
+        self.write("engine-mock/plumb", SCRIPT);
+        fs::set_permissions(self.path("engine-mock/plumb"), fs::Permissions::from_mode(0o755))
+            .unwrap();
+        for name in ["info", "generate", "forced", "tokenize", "inspect"] {
+            self.write(&format!("engine-mock/{name}.exit"), "0");
+        }
+        let info = json!({
+            "name": "plumb", "version": "0.0.0", "commit": null, "source_sha256": "0".repeat(64),
+            "isa": [], "profile": "llamacpp-cpu", "threads": 1, "kernels": {}, "model": null,
+        });
+        self.write("engine-mock/info.stdout", &info.to_string());
+        self.write("engine-mock/tokenize.stdout", "");
+        self.answer("generate", &subject_answers());
+        self.answer("forced", &subject_answers());
+    }
+
+    /// Sets the engine's answers to `generate`, free or `forced`.
+    pub fn answer(&self, name: &str, lines: &[Value]) {
+        self.write_lines(&format!("engine-mock/{name}.stdout"), lines.iter().cloned());
+    }
+
+    /// Sets the exit status of a verb.
+    pub fn exits(&self, name: &str, status: &str) {
+        self.write(&format!("engine-mock/{name}.exit"), status);
+    }
+
+    /// The workspace as the oracles' crate sees it.
+    pub fn home(&self) -> Home {
+        Home { root: self.folder.path().to_owned(), cache: self.path("cache") }
+    }
+
+    /// The checkpoint.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let home = self.home();
+        let spec = CheckpointSpec::load(&home, "tiny").unwrap();
+        oracles::checkpoint::resident(&home, &spec).unwrap().unwrap()
+    }
+
+    /// A mock oracle with the answers of [`CASES`].
+    pub fn oracle(&self, dies_after: Option<u64>) -> MockOracle {
+        MockOracle::new(oracle_answers(&self.identity(), dies_after))
+    }
+
+    /// Who the mock says it is: built from the pinned source.
+    pub fn identity(&self) -> Identity {
+        let spec = OracleSpec::load(&self.home(), "llama-cpp").unwrap();
+        Identity {
+            name: spec.name,
+            version: spec.declared.package.version,
+            source_sha256: spec.declared.package.archive_sha256,
+            binary_sha256: "1".repeat(64),
+            build: BTreeMap::new(),
+            flags: Vec::new(),
+            cpu_features: Vec::new(),
+            settings: BTreeMap::new(),
+        }
+    }
+
+    /// Captures the golden of gate `tiny`.
+    pub fn capture(&self, noise: Option<Noise>) {
+        let prompts: Vec<GoldenPrompt> = CASES
+            .iter()
+            .map(|(id, prompt_ids, _)| GoldenPrompt {
+                id: (*id).to_owned(),
+                prompt_text: (*id).to_owned(),
+                prompt_ids: prompt_ids.to_vec(),
+                max_tokens: TOKENS as u32,
+                top_logprobs: 2,
+                ignore_eos: false,
+            })
+            .collect();
+        let inputs = fs::read(self.path("gates/inputs/tiny.jsonl")).unwrap();
+        let capture = Capture {
+            gate: "tiny",
+            checkpoint: &self.checkpoint(),
+            prompts_sha256: &oracles::digest::sha256_bytes(&inputs),
+            prompts: &prompts,
+            noise,
+        };
+        let mut oracle = self.oracle(None);
+        Golden::capture(&self.home(), &mut oracle, &capture, Progress::Silent).unwrap();
+    }
+
+    /// Runs `gate` here with the mock engine, and gives exit status and output.
+    pub fn gate(&self, arguments: &[&str]) -> Ran {
+        self.gate_with(arguments, &["--plumb", "engine-mock/plumb"])
+    }
+
+    /// Runs `gate` here.
+    pub fn gate_with(&self, arguments: &[&str], more: &[&str]) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_gate"))
+            .args(arguments)
+            .args(more)
+            .args(["--cache", "cache"])
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap();
+        Ran::of(&output)
+    }
+
+    /// The records there are.
+    pub fn records(&self) -> Vec<records::Record> {
+        records::Store::open(self.path("records")).unwrap().read_all().unwrap()
+    }
+
+    /// Files in the store that are neither a record nor evidence.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for folder in ["records/runs", "records/evidence"] {
+            let Ok(entries) = fs::read_dir(self.path(folder)) else { continue };
+            found.extend(
+                entries
+                    .map(|entry| entry.unwrap().path())
+                    .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with('.')),
+            );
+        }
+        found
+    }
+}
+
+/// What a run of `gate` came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit status.
+    pub status: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Ran {
+    fn of(output: &Output) -> Self {
+        Self {
+            status: output.status.code().unwrap(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The last line of standard output, without the time that it ends with.
+    pub fn verdict(&self) -> &str {
+        let line = self.stdout.lines().last().unwrap_or_default();
+        line.rsplit_once(" (").map_or(line, |(verdict, _)| verdict)
+    }
+}
+
+/// The oracle's ranking at a step: its choice, and [`SECOND`] 100 milli-nats below.
+pub fn step(id: u32) -> Step {
+    Step { id, logprob: -0.5, top: vec![(id, -0.5), (SECOND, -0.6)] }
+}
+
+fn oracle_answers(identity: &Identity, dies_after: Option<u64>) -> MockAnswers {
+    let completed = |(_, prompt_ids, ids): &(&str, [u32; 2], [u32; TOKENS])| Completed {
+        request: CompletionRequest {
+            prompt_ids: prompt_ids.to_vec(),
+            max_tokens: TOKENS as u32,
+            top_logprobs: 2,
+            ignore_eos: false,
+        },
+        completion: Completion {
+            ids: ids.to_vec(),
+            text: String::new(),
+            finish_reason: FinishReason::Length,
+            steps: ids.iter().map(|id| step(*id)).collect(),
+        },
+    };
+    MockAnswers {
+        identity: identity.clone(),
+        tokenize: CASES
+            .iter()
+            .map(|(id, prompt_ids, _)| oracles::mock::Tokenized {
+                text: (*id).to_owned(),
+                add_special: true,
+                parse_special: false,
+                ids: prompt_ids.to_vec(),
+            })
+            .collect(),
+        detokenize: Vec::new(),
+        render_chat: Vec::new(),
+        complete: CASES.iter().map(completed).collect(),
+        dies_after,
+    }
+}
+
+/// The engine's answers when it agrees in everything.
+pub fn subject_answers() -> Vec<Value> {
+    CASES.iter().map(|(id, prompt_ids, ids)| subject_answer(id, prompt_ids, ids)).collect()
+}
+
+/// One answer of the engine; its first choice at each step is the id.
+pub fn subject_answer(id: &str, prompt_ids: &[u32], ids: &[u32]) -> Value {
+    let step = |id: &u32| json!({ "id": id, "logprob": -0.5, "top": [[id, -0.5], [SECOND, -0.6]] });
+    json!({
+        "id": id,
+        "prompt_ids": prompt_ids,
+        "ids": ids,
+        "text": "",
+        "finish_reason": "length",
+        "steps": ids.iter().map(step).collect::<Vec<_>>(),
+    })
+}

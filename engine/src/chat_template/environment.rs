@@ -1,7 +1,7 @@
 //! The Jinja2 environment of the transformers library.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Value;
+use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind};
 
 use super::error::Raised;
@@ -19,9 +19,21 @@ pub(super) fn python_like() -> Result<Environment<'static>, Error> {
     environment.set_fuel(Some(FUEL));
     environment.set_unknown_method_callback(python_methods::call);
     environment.add_filter("tojson", python_json::tojson);
+    environment.add_test("iterable", is_iterable);
+    environment.add_test("sequence", is_sequence);
     environment.add_function("raise_exception", raise_exception);
     environment.add_function("strftime_now", strftime_now);
     Ok(environment)
+}
+
+/// Python's answer: none is not iterable, an undefined value is.
+fn is_iterable(value: &Value) -> bool {
+    value.is_undefined() || (!value.is_none() && value.try_iter().is_ok())
+}
+
+/// What has a length and items by index or key: texts and dictionaries too.
+fn is_sequence(value: &Value) -> bool {
+    matches!(value.kind(), ValueKind::String | ValueKind::Seq | ValueKind::Map)
 }
 
 /// Refuses the conversation.

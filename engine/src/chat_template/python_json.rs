@@ -1,4 +1,4 @@
-//! `tojson` as transformers defines it: Python's `json.dumps` with `ensure_ascii=False`.
+//! `tojson` as transformers defines it: Python's `json.dumps`, with `ensure_ascii` off unless asked for.
 
 use std::fmt::Write;
 
@@ -12,12 +12,13 @@ struct Layout {
     between_items: String,
     behind_key: String,
     sort_keys: bool,
+    /// Whether every other character is written as its UTF-16 code units.
+    ascii: bool,
 }
 
 /// The filter, with the arguments that transformers gives it.
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
-    // Accepted and without effect: text is never escaped to ASCII.
-    let _: Option<bool> = arguments.get("ensure_ascii")?;
+    let ascii = arguments.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false);
     let indent = match arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none()) {
         Some(indent) => match indent.as_str() {
             Some(text) => Some(text.to_owned()),
@@ -33,7 +34,7 @@ pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let sort_keys = arguments.get::<Option<bool>>("sort_keys")?.unwrap_or(false);
     arguments.assert_all_used()?;
     let mut text = String::new();
-    Layout { indent, between_items, behind_key, sort_keys }.write(value, 0, &mut text)?;
+    Layout { indent, between_items, behind_key, sort_keys, ascii }.write(value, 0, &mut text)?;
     Ok(Value::from(text))
 }
 
@@ -43,7 +44,7 @@ impl Layout {
             ValueKind::None => text.push_str("null"),
             ValueKind::Bool => text.push_str(if value.is_true() { "true" } else { "false" }),
             ValueKind::Number => text.push_str(&number(value)),
-            ValueKind::String => write_string(value.as_str().unwrap_or_default(), text),
+            ValueKind::String => self.write_string(value.as_str().unwrap_or_default(), text),
             ValueKind::Map => self.write_map(value, depth, text)?,
             ValueKind::Seq | ValueKind::Iterable => {
                 let items: Vec<Value> = value.try_iter()?.collect();
@@ -66,7 +67,7 @@ impl Layout {
         }
         self.write_all('{', '}', keys.len(), depth, text, |index, text| {
             let key = &keys[index];
-            write_string(&key_text(key), text);
+            self.write_string(&key_text(key), text);
             text.push_str(&self.behind_key);
             self.write(&map.get_item(key)?, depth + 1, text)
         })
@@ -94,6 +95,26 @@ impl Layout {
         }
         text.push(close);
         Ok(())
+    }
+
+    /// A string in quotes: quotes, backslashes and control characters are escaped.
+    fn write_string(&self, string: &str, text: &mut String) {
+        text.push('"');
+        for character in string.chars() {
+            match character {
+                '"' => text.push_str("\\\""),
+                '\\' => text.push_str("\\\\"),
+                '\n' => text.push_str("\\n"),
+                '\r' => text.push_str("\\r"),
+                '\t' => text.push_str("\\t"),
+                '\u{8}' => text.push_str("\\b"),
+                '\u{c}' => text.push_str("\\f"),
+                '\0'..='\u{1f}' => escape(character, text),
+                _ if self.ascii && !(' '..='~').contains(&character) => escape(character, text),
+                _ => text.push(character),
+            }
+        }
+        text.push('"');
     }
 
     fn new_line(&self, depth: usize, text: &mut String) {
@@ -139,24 +160,10 @@ fn number(value: &Value) -> String {
     format!("{number:?}")
 }
 
-/// A string in quotes: only quotes, backslashes and control characters are escaped.
-fn write_string(string: &str, text: &mut String) {
-    text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '\u{8}' => text.push_str("\\b"),
-            '\u{c}' => text.push_str("\\f"),
-            '\0'..='\u{1f}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(text, "\\u{:04x}", u32::from(character));
-            }
-            _ => text.push(character),
-        }
+/// A character as its UTF-16 code units, in hexadecimal.
+fn escape(character: char, text: &mut String) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\\u{unit:04x}");
     }
-    text.push('"');
 }

@@ -5,8 +5,8 @@ mod inputs;
 
 use kernels::dot::dot_row;
 use kernels::{
-    Activation, Activations, Error, FORMATS, Format, Matrix, Pool, Scratch, Tier, dequantize_row,
-    matmul, quantize_row,
+    Activation, Activations, Error, FORMATS, Format, Matrix, Order, Pool, Scratch, Tier,
+    dequantize_row, matmul, matmul_in_order, quantize_row,
 };
 use proptest::prelude::*;
 
@@ -175,6 +175,34 @@ proptest! {
             let found: Vec<f32> = tiers().map(|tier| dot(tier, spec.format, &row, &x)).collect();
             prop_assert!(found.iter().all(|dot| same(*dot, found[0])), "{}: {found:?}", spec.name);
         }
+    }
+
+    #[test]
+    fn batch_kernels_give_the_same_bits(seed: u64, n in 8_usize..12, raw: bool) {
+        let cols = 512;
+        let x = inputs::activations(!seed, cols * n, 0);
+        let mut compared = 0;
+        for spec in FORMATS {
+            let mut rng = inputs::Rng(seed);
+            let bytes = 4 * spec.format.row_bytes(cols).expect("whole blocks");
+            let rows = if raw { (0..bytes).map(|_| rng.next() as u8).collect() }
+                else { inputs::row(spec.format, seed, cols * 4) };
+            let weights = Matrix::new(spec.format, 4, cols, &rows).expect("its size");
+            let found: Vec<Vec<f32>> = tiers().map(|tier| {
+                let pool = Pool::with_tier(1, tier).expect("pool");
+                let (mut out, mut scratch) = (vec![f32::NAN; 4 * n], Scratch::new());
+                matmul_in_order(&pool, Order::LlamaCpp, &weights, &x, &mut out, &mut scratch)
+                    .expect("lengths");
+                out
+            }).collect();
+            for other in &found {
+                for (a, b) in other.iter().zip(&found[0]) {
+                    prop_assert!(same(*a, *b), "{}: {a} {b}", spec.name);
+                    compared += 1;
+                }
+            }
+        }
+        prop_assert_eq!(compared, FORMATS.len() * tiers().count() * 4 * n);
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl Activations {
         }
     }
 
-    /// Row `index` of the last [`Activations::fill`].
+    /// Row `index` of those last quantised.
     pub fn row(&self, index: usize) -> ActivationRow<'_> {
         fn part<T>(all: &[T], index: usize, len: usize) -> &[T] {
             if all.is_empty() { all } else { &all[index * len..(index + 1) * len] }

@@ -125,7 +125,7 @@ pub enum Order {
 
 /// The dot product of one row of `format` with one quantised row, on `tier`.
 ///
-/// For tests and measurements; [`crate::matmul`] checks once for a whole matrix.
+/// For tests and measurements; [`crate::matmul()`] checks once for a whole matrix.
 pub fn dot_row(tier: Tier, format: Format, row: &[u8], x: ActivationRow<'_>) -> Result<f32> {
     let dot = Dot::new(format, tier)?;
     expect_len("the row", "bytes", format.row_bytes(x.len())?, row.len())?;

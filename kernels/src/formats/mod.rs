@@ -62,7 +62,7 @@ pub struct FormatSpec {
     /// The dot product with AVX2, FMA and F16C; the same bits.
     #[cfg(target_arch = "x86_64")]
     pub(crate) dot_avx2: VectorDot,
-    /// The other order of [`Order::LlamaCpp`], where llama.cpp has one for larger batches.
+    /// The other order of [`crate::dot::Order::LlamaCpp`], where llama.cpp has one for larger batches.
     pub(crate) batch: Option<BatchDot>,
 }
 

@@ -7,14 +7,15 @@ use std::arch::x86_64::{
     __m128, __m128i, __m256, __m256i, _mm_add_epi32, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16,
     _mm_cvtph_ps, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_cvtss_f32,
     _mm_hadd_epi16, _mm_hadd_epi32, _mm_hadd_ps, _mm_loadu_si128, _mm_madd_epi16, _mm_movehdup_ps,
-    _mm_movehl_ps, _mm_set1_epi16, _mm_srli_epi16, _mm256_add_epi32, _mm256_add_ps,
-    _mm256_and_si256, _mm256_castps256_ps128, _mm256_castsi256_ps, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32,
-    _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256, _mm256_fmadd_ps,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_ps,
-    _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_set_m128i, _mm256_set1_epi8,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sign_epi8, _mm256_slli_epi32,
+    _mm_movehl_ps, _mm_set1_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
+    _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256,
+    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_mul_ps, _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_set_m128i,
+    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps,
+    _mm256_setr_epi32, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_sign_epi8, _mm256_slli_epi32, _mm256_srlv_epi32,
 };
 
 use super::dense::{bf16_tail, f16_tail, f32_tail};
@@ -67,12 +68,14 @@ pub(crate) fn halves_at(block: &[u8], offset: usize) -> [f32; 2] {
 }
 
 /// 32 four-bit codes from 16 bytes: all low halves, then all high halves.
+///
+/// The bytes are read into both halves of the register and one half is shifted, which keeps the shuffle port free.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(crate) fn nibbles(block: &[u8], offset: usize) -> __m256i {
-    let low = load_16(block, offset);
-    let both = _mm256_set_m128i(_mm_srli_epi16::<4>(low), low);
-    _mm256_and_si256(both, _mm256_set1_epi8(15))
+    let both = _mm256_broadcastsi128_si256(load_16(block, offset));
+    let shifted = _mm256_srlv_epi32(both, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4));
+    _mm256_and_si256(shifted, _mm256_set1_epi8(15))
 }
 
 /// 0xFF in byte `i` where bit `i` of the word at byte `offset` is set.

@@ -68,22 +68,8 @@ pub fn capture(target: &Target<'_>, oracle: &mut dyn Oracle) -> Result<Captured,
     };
     let spec = &target.gate.spec;
     let generate = spec.generate.as_ref();
-    let mut prompts = Vec::with_capacity(workload.cases.len());
-    for case in &workload.cases {
-        let (prompt_text, prompt_ids) = match generate {
-            Some(_) => prompt(oracle, case)?,
-            None => text_prompt(oracle, case)?,
-        };
-        prompts.push(GoldenPrompt {
-            id: case.id.clone(),
-            prompt_text,
-            prompt_ids,
-            max_tokens: generate.map_or(0, |generate| generate.max_tokens.0),
-            top_logprobs: generate.map_or(0, |generate| generate.top_logprobs.0 as u32),
-            ignore_eos: false,
-        });
-    }
     let repeats = spec.capture.repeats.0;
+    let prompts = prompts(workload, generate, repeats, oracle)?;
     let mut witness = Witness { oracle, seen: BTreeMap::new() };
     let noise = match generate {
         Some(generate) => {
@@ -102,6 +88,49 @@ pub fn capture(target: &Target<'_>, oracle: &mut dyn Oracle) -> Result<Captured,
     };
     let golden = Golden::capture(target.home, &mut witness, &capture, target.progress)?;
     Ok(Captured { golden, repeats })
+}
+
+/// Every case as the oracle renders and tokenises it, the same each time it is asked.
+fn prompts(
+    workload: &Workload,
+    generate: Option<&GenerateSpec>,
+    repeats: u32,
+    oracle: &mut dyn Oracle,
+) -> Result<Vec<GoldenPrompt>, CaptureError> {
+    let mut prompts = Vec::with_capacity(workload.cases.len());
+    for case in &workload.cases {
+        let mut ask = || match generate {
+            Some(_) => prompt(oracle, case),
+            None => text_prompt(oracle, case),
+        };
+        let first = ask()?;
+        for _ in 1..repeats {
+            if ask()? != first {
+                return Err(fickle(oracle, "tokenize").into());
+            }
+        }
+        let (prompt_text, prompt_ids) = first;
+        prompts.push(GoldenPrompt {
+            id: case.id.clone(),
+            prompt_text,
+            prompt_ids,
+            max_tokens: generate.map_or(0, |generate| generate.max_tokens.0),
+            top_logprobs: generate.map_or(0, |generate| generate.top_logprobs.0 as u32),
+            ignore_eos: false,
+        });
+    }
+    Ok(prompts)
+}
+
+/// The oracle gave another answer to the same question: there is nothing to be equal to.
+fn fickle(oracle: &dyn Oracle, verb: &'static str) -> VerbError {
+    VerbError::Malformed {
+        oracle: oracle.identity().name.clone(),
+        verb,
+        key: "answer".to_owned(),
+        expected: "the one it gave to the same question before, as a golden needs".to_owned(),
+        found: "another one".to_owned(),
+    }
 }
 
 /// All passes but the last, which the capture itself makes.
@@ -156,6 +185,9 @@ fn measure_noise(
                 continue;
             };
             let differences = shared_differences(&top_of(before), &top_of(after));
+            if differences.is_empty() {
+                continue;
+            }
             largest = compare::largest(
                 Option::into_iter(largest).chain(differences.into_iter().map(|entry| entry.1)),
             );
@@ -230,13 +262,7 @@ impl Oracle for Witness<'_> {
         if *seen == completion {
             return Ok(completion);
         }
-        Err(VerbError::Malformed {
-            oracle: self.oracle.identity().name.clone(),
-            verb: "complete",
-            key: "completion".to_owned(),
-            expected: "the answer it gave to the same question before (a golden needs a deterministic oracle)".to_owned(),
-            found: "another one".to_owned(),
-        })
+        Err(fickle(self.oracle, "complete"))
     }
 }
 

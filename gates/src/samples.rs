@@ -2,6 +2,7 @@
 
 use oracles::golden::GoldenCase;
 
+use crate::spec::Decoding;
 use crate::subject::{Defect, Generated, Tokenized, TopEntry};
 
 /// Everything that a run collected.
@@ -42,8 +43,8 @@ pub struct Reread {
 pub struct TextCorpus {
     /// Name of the vocabulary or the checkpoint.
     pub name: String,
-    /// Whether decoding must give the text back.
-    pub reversible: bool,
+    /// What decoding must give.
+    pub decoding: Decoding,
     /// Its texts.
     pub texts: Vec<TextSample>,
 }

@@ -92,9 +92,37 @@ pub struct Checks {
 pub struct TokenizerCheck {
     /// Where the texts come from.
     pub corpus: Corpus,
+    /// Vocabularies that decode to the text behind one space, each with the reason.
+    #[serde(default)]
+    pub spaced: Vec<Exception>,
     /// Vocabularies of which decoding does not give the text back, each with the reason.
     #[serde(default)]
-    pub lossy: Vec<Lossy>,
+    pub lossy: Vec<Exception>,
+}
+
+/// What decoding a text's ids must give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoding {
+    /// The text.
+    Exact,
+    /// A space and the text.
+    Spaced,
+    /// Anything: the vocabulary does not keep the text.
+    Lossy,
+}
+
+impl TokenizerCheck {
+    /// What decoding must give in a vocabulary.
+    pub fn decoding(&self, vocabulary: &str) -> Decoding {
+        let named = |exception: &Exception| exception.vocabulary == vocabulary;
+        if self.lossy.iter().any(named) {
+            Decoding::Lossy
+        } else if self.spaced.iter().any(named) {
+            Decoding::Spaced
+        } else {
+            Decoding::Exact
+        }
+    }
 }
 
 /// Where the texts of a tokenizer gate come from.
@@ -107,13 +135,13 @@ pub enum Corpus {
     OracleVocabularies,
 }
 
-/// A vocabulary that is not reversible.
+/// A vocabulary that is decoded otherwise.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Lossy {
+pub struct Exception {
     /// Its name in the corpus.
     pub vocabulary: String,
-    /// Why decoding cannot give the text back.
+    /// Why.
     pub because: Because,
 }
 

@@ -148,6 +148,10 @@ pub fn count(reference: &GoldenCase, generate: &GenerateSpec) -> Option<Violatio
 }
 
 fn is_greedy_step(step: &Step, id: u32, window: usize) -> bool {
+    if step.logprob.is_none() && step.top.is_empty() {
+        // Not reported, hence no ranking: a divergence here can only fail.
+        return step.id == id;
+    }
     let finite = compare::all_finite(step.top.iter().map(|entry| f64::from(entry.1)));
     let best = step.top.first().map(|entry| f64::from(entry.1));
     let chosen = step.top.iter().find(|entry| entry.0 == id).map(|entry| f64::from(entry.1));

@@ -45,10 +45,11 @@ pub struct CompletionRequest {
 pub struct Step {
     /// The chosen token.
     pub id: u32,
-    /// Its natural-log probability under the log-softmax of the raw logits.
-    pub logprob: f32,
+    /// Its natural-log probability under the log-softmax of the raw logits; `None` where the oracle
+    /// reports none (llama.cpp's server: a token that ends inside a character).
+    pub logprob: Option<f32>,
     /// The most probable tokens with their natural-log probabilities, most probable first,
-    /// the lower id first among equals.
+    /// the lower id first among equals; empty where the oracle reports none.
     pub top: Vec<(u32, f32)>,
 }
 

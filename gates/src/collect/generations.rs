@@ -247,7 +247,9 @@ fn read_again(
             prefix.extend(&reference.ids[..divergence.index]);
             let completion = oracle.complete(&request(prefix, 1, generate))?;
             let top = completion.steps.first().map(top_of).unwrap_or_default();
-            sample.reread = Some(Reread { position: divergence.index, top });
+            // Where the server reports nothing there is nothing to read.
+            sample.reread =
+                (!top.is_empty()).then_some(Reread { position: divergence.index, top });
         }
     }
     Ok(())

@@ -59,10 +59,10 @@ pub(super) fn inputs(
     let owed = workload.cases.len();
     let expected = expected(workload, answers);
     let name = checkpoint.name.clone();
-    let reversible = !check.lossy.iter().any(|lossy| lossy.vocabulary == name);
+    let decoding = check.decoding(&name);
     let texts = ask(&bench.subject, &checkpoint.path, expected).map_err(unanswered(owed))?;
     circumstances.subject_ms = Some(elapsed_ms(started));
-    Ok(Samples::Texts(vec![TextCorpus { name, reversible, texts }]))
+    Ok(Samples::Texts(vec![TextCorpus { name, decoding, texts }]))
 }
 
 /// The oracle's ids of one text, in the form in which a golden keeps them: a prompt without a generation.
@@ -156,7 +156,7 @@ pub(super) fn vocabularies(
         let texts = vocabulary_tests(&model)?;
         asked += texts.len();
         let name = vocabulary_name(&model);
-        let reversible = !check.lossy.iter().any(|lossy| lossy.vocabulary == name);
+        let decoding = check.decoding(&name);
         let texts = match ask(&bench.subject, &model, texts.clone()) {
             Ok(texts) => texts,
             // One vocabulary that the engine cannot read must not hide how it fares with the others.
@@ -165,7 +165,7 @@ pub(super) fn vocabularies(
             }
             Err(error) => return Err(unanswered(asked)(error)),
         };
-        corpora.push(TextCorpus { name, reversible, texts });
+        corpora.push(TextCorpus { name, decoding, texts });
     }
     circumstances.subject_ms = Some(elapsed_ms(started));
     Ok(Samples::Texts(corpora))

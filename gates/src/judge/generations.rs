@@ -241,8 +241,8 @@ fn rank_lines(ranks: &RankTable) -> [String; 2] {
     let mnats = |value: Option<f64>| value.map_or("not measured".to_owned(), |v| format!("{v:.3}"));
     [
         format!(
-            "ranks        ours under the oracle's, forced: first {}, second {}, lower {}, outside {}",
-            ranks.first, ranks.second, ranks.lower, ranks.outside
+            "ranks        ours under the oracle's, forced: first {}, second {}, lower {}, outside {} (not reported {})",
+            ranks.first, ranks.second, ranks.lower, ranks.outside, ranks.unreported
         ),
         format!(
             "logprobs     largest difference {} milli-nats (chosen token), {} (whole window)",

@@ -17,6 +17,8 @@ pub struct RankTable {
     pub lower: usize,
     /// Positions at which it is outside the window.
     pub outside: usize,
+    /// Positions for which the oracle reports no ranking.
+    pub unreported: usize,
     /// Largest difference of the log-probability of the oracle's own token, in milli-nats.
     pub chosen_difference_mnats: Option<f64>,
     /// Largest difference over all tokens that both windows name, in milli-nats.
@@ -24,7 +26,7 @@ pub struct RankTable {
 }
 
 impl RankTable {
-    /// Positions in the table.
+    /// Positions with a ranking.
     pub fn positions(&self) -> usize {
         self.first + self.second + self.lower + self.outside
     }
@@ -33,6 +35,10 @@ impl RankTable {
     pub fn add(&mut self, reference: &[oracles::verbs::Step], forced: &Generated) {
         for (theirs, ours) in reference.iter().zip(&forced.steps) {
             let top = top_of(theirs);
+            if top.is_empty() {
+                self.unreported += 1;
+                continue;
+            }
             match ours.first().and_then(|entry| Reading::of(&top, entry.0).rank) {
                 Some(1) => self.first += 1,
                 Some(2) => self.second += 1,
@@ -66,9 +72,9 @@ mod tests {
     #[test]
     fn ranks_and_differences_are_counted() {
         let reference = [
-            Step { id: 7, logprob: -0.5, top: vec![(7, -0.5), (9, -1.0)] },
-            Step { id: 7, logprob: -0.5, top: vec![(7, -0.5), (9, -1.0)] },
-            Step { id: 7, logprob: -0.5, top: vec![(7, -0.5), (9, -1.0)] },
+            Step { id: 7, logprob: Some(-0.5), top: vec![(7, -0.5), (9, -1.0)] },
+            Step { id: 7, logprob: Some(-0.5), top: vec![(7, -0.5), (9, -1.0)] },
+            Step { id: 7, logprob: Some(-0.5), top: vec![(7, -0.5), (9, -1.0)] },
         ];
         let forced = Generated {
             prompt_ids: vec![1],

@@ -3,7 +3,7 @@
 //! Ids are compared as ids: two tokenizations with the same text are still two tokenizations.
 
 use crate::samples::{TextCorpus, TextSample};
-use crate::spec::{Corpus, TokenizerCheck};
+use crate::spec::{Corpus, Decoding, TokenizerCheck};
 use crate::subject::Defect;
 
 use super::token_exact::{PromptDifference, ids_difference, rendering_difference};
@@ -22,6 +22,12 @@ pub fn explain(check: &TokenizerCheck) -> String {
     let mut text = format!(
         "ids equal, text by text, and the oracle's ids decode to the text. Corpus: {corpus}."
     );
+    for spaced in &check.spaced {
+        text += &format!(
+            "\n{} decodes to a space and the text, because: {}",
+            spaced.vocabulary, spaced.because.0
+        );
+    }
     for lossy in &check.lossy {
         text += &format!("\n{} is not decoded, because: {}", lossy.vocabulary, lossy.because.0);
     }
@@ -55,7 +61,7 @@ pub struct CorpusOutcome {
 /// Judges one corpus.
 pub fn judge(corpus: &TextCorpus) -> CorpusOutcome {
     let failures = corpus.texts.iter().filter_map(|sample| {
-        judge_text(sample, corpus.reversible).err().map(|failure| (sample.id.clone(), failure))
+        judge_text(sample, corpus.decoding).err().map(|failure| (sample.id.clone(), failure))
     });
     CorpusOutcome {
         name: corpus.name.clone(),
@@ -65,7 +71,7 @@ pub fn judge(corpus: &TextCorpus) -> CorpusOutcome {
     }
 }
 
-fn judge_text(sample: &TextSample, reversible: bool) -> Result<(), TextFailure> {
+fn judge_text(sample: &TextSample, decoding: Decoding) -> Result<(), TextFailure> {
     let broken = |defect: &Defect| TextFailure::Broken(defect.clone());
     let missing =
         |field: &str| TextFailure::Broken(Defect::Unreadable(format!("`{field}` is missing")));
@@ -82,10 +88,15 @@ fn judge_text(sample: &TextSample, reversible: bool) -> Result<(), TextFailure> 
     }
     let decoded = sample.decoded.as_ref().map_err(broken)?;
     let text = decoded.text.as_deref().ok_or_else(|| missing("text"))?;
-    match rendering_difference(&sample.text, text) {
-        Some(difference) if reversible => Err(TextFailure::Decoded(difference)),
-        _ => Ok(()),
-    }
+    let difference = match decoding {
+        Decoding::Lossy => None,
+        // No ids, no space.
+        Decoding::Spaced if !sample.expected.is_empty() => {
+            rendering_difference(&format!(" {}", sample.text), text)
+        }
+        Decoding::Exact | Decoding::Spaced => rendering_difference(&sample.text, text),
+    };
+    difference.map_or(Ok(()), |difference| Err(TextFailure::Decoded(difference)))
 }
 
 #[cfg(test)]
@@ -104,8 +115,8 @@ mod tests {
         }
     }
 
-    fn failures(sample: TextSample, reversible: bool) -> usize {
-        let corpus = TextCorpus { name: "v".into(), reversible, texts: vec![sample] };
+    fn failures(sample: TextSample, decoding: Decoding) -> usize {
+        let corpus = TextCorpus { name: "v".into(), decoding, texts: vec![sample] };
         let outcome = judge(&corpus);
         assert_eq!((outcome.texts, outcome.ids), (1, 2));
         outcome.failures.len()
@@ -113,19 +124,21 @@ mod tests {
 
     #[test]
     fn ids_and_decoding_both_count() {
-        assert_eq!(failures(sample(Some(vec![1, 2]), "ab"), true), 0);
-        assert_eq!(failures(sample(Some(vec![1]), "ab"), true), 1);
-        assert_eq!(failures(sample(Some(vec![1, 2]), "a b"), true), 1);
-        assert_eq!(failures(sample(Some(vec![1, 2]), "a b"), false), 0);
-        assert_eq!(failures(sample(None, "ab"), true), 1);
+        assert_eq!(failures(sample(Some(vec![1, 2]), "ab"), Decoding::Exact), 0);
+        assert_eq!(failures(sample(Some(vec![1]), "ab"), Decoding::Exact), 1);
+        assert_eq!(failures(sample(Some(vec![1, 2]), "a b"), Decoding::Exact), 1);
+        assert_eq!(failures(sample(Some(vec![1, 2]), "a b"), Decoding::Lossy), 0);
+        assert_eq!(failures(sample(Some(vec![1, 2]), "ab"), Decoding::Spaced), 1);
+        assert_eq!(failures(sample(Some(vec![1, 2]), " ab"), Decoding::Spaced), 0);
+        assert_eq!(failures(sample(None, "ab"), Decoding::Exact), 1);
     }
 
     #[test]
     fn a_broken_answer_is_a_failure() {
         let broken = TextSample { encoded: Err(Defect::Missing), ..sample(None, "ab") };
-        assert_eq!(failures(broken, true), 1);
+        assert_eq!(failures(broken, Decoding::Exact), 1);
         let undecoded =
             TextSample { decoded: Err(Defect::Missing), ..sample(Some(vec![1, 2]), "") };
-        assert_eq!(failures(undecoded, true), 1);
+        assert_eq!(failures(undecoded, Decoding::Exact), 1);
     }
 }

@@ -256,7 +256,7 @@ impl Ran {
 
 /// The oracle's ranking at a step: its choice, and [`SECOND`] 100 milli-nats below.
 pub fn step(id: u32) -> Step {
-    Step { id, logprob: -0.5, top: vec![(id, -0.5), (SECOND, -0.6)] }
+    Step { id, logprob: Some(-0.5), top: vec![(id, -0.5), (SECOND, -0.6)] }
 }
 
 fn oracle_answers(identity: &Identity, dies_after: Option<u64>) -> MockAnswers {

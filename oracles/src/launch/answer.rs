@@ -106,29 +106,55 @@ fn steps(
     }
     let key = "completion_probabilities";
     let list = answer.get(key).and_then(Value::as_array);
-    let Some(list) = list.filter(|list| list.len() == ids.len()) else {
-        let found = list.map_or("nothing".to_owned(), |list| list.len().to_string());
-        return Err(Fault::new(key, format!("{} entries", ids.len()), found));
-    };
+    let list = list.ok_or_else(|| Fault::new(key, "a list", shown(answer.get(key))))?;
     let wanted = (request.top_logprobs as usize).min(vocabulary.unwrap_or(usize::MAX));
-    list.iter()
-        .zip(ids)
+    let entries: Vec<Step> = list
+        .iter()
         .enumerate()
-        .map(|(index, (entry, id))| {
-            let key = format!("{key}[{index}]");
-            let step = step(entry, &key, wanted)?;
-            if step.id != *id {
-                return Err(Fault::new(key, format!("token {id}"), step.id.to_string()));
-            }
-            // Greedy: nothing is more probable than what was taken, unless ends were forbidden.
-            let best = step.top.first().map_or(step.logprob, |(_, logprob)| *logprob);
-            if step.logprob >= best || request.ignore_eos {
-                return Ok(step);
-            }
-            let expected = format!("the most probable token ({best})");
-            Err(Fault::new(key, expected, format!("{} ({})", step.id, step.logprob)))
-        })
-        .collect()
+        .map(|(index, entry)| step(entry, &format!("{key}[{index}]"), wanted))
+        .collect::<Result<_, _>>()?;
+    let reported: Vec<u32> = entries.iter().map(|entry| entry.id).collect();
+    let places = places(ids, &reported).ok_or_else(|| {
+        Fault::new(key, "entries for the ids of `tokens`, in their order", format!("{reported:?}"))
+    })?;
+    let mut steps: Vec<Step> =
+        ids.iter().map(|id| Step { id: *id, logprob: None, top: Vec::new() }).collect();
+    for (index, (place, entry)) in places.into_iter().zip(entries).enumerate() {
+        // Greedy: nothing is more probable than what was taken, unless ends were forbidden.
+        let best = entry.top.first().map(|(_, logprob)| *logprob).or(entry.logprob);
+        if entry.logprob < best && !request.ignore_eos {
+            let expected = format!("the most probable token ({best:?})");
+            let found = format!("{} ({:?})", entry.id, entry.logprob);
+            return Err(Fault::new(format!("{key}[{index}]"), expected, found));
+        }
+        if let Some(place) = place {
+            steps[place] = entry;
+        }
+    }
+    Ok(steps)
+}
+
+/// Where each reported token stands among the generated ones; `None` as a whole when it cannot be.
+///
+/// The server reports nothing for a token that ends inside a character, so the reported ids are a
+/// subsequence. Each entry lies between its leftmost and its rightmost possible place: where the two
+/// differ it is not known which token it belongs to, and it belongs to none.
+fn places(ids: &[u32], reported: &[u32]) -> Option<Vec<Option<usize>>> {
+    let mut leftmost = Vec::with_capacity(reported.len());
+    let mut from = 0;
+    for id in reported {
+        let place = from + ids[from..].iter().position(|other| other == id)?;
+        leftmost.push(place);
+        from = place + 1;
+    }
+    let mut rightmost = Vec::with_capacity(reported.len());
+    let mut to = ids.len();
+    for id in reported.iter().rev() {
+        to = ids[..to].iter().rposition(|other| other == id)?;
+        rightmost.push(to);
+    }
+    rightmost.reverse();
+    Some(leftmost.into_iter().zip(rightmost).map(|(l, r)| (l == r).then_some(l)).collect())
 }
 
 fn step(entry: &Value, key: &str, wanted: usize) -> Result<Step, Fault> {
@@ -147,5 +173,22 @@ fn step(entry: &Value, key: &str, wanted: usize) -> Result<Step, Fault> {
     if let Some(pair) = top.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(Fault::new(top_key, "each token once", format!("{} twice", pair[0].0)));
     }
-    Ok(Step { id: id(entry.get("id"), key)?, logprob: logprob(entry, key)?, top })
+    Ok(Step { id: id(entry.get("id"), key)?, logprob: Some(logprob(entry, key)?), top })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn reported_tokens_find_their_places() {
+        assert_eq!(places(&[1, 2, 3], &[1, 2, 3]), Some(vec![Some(0), Some(1), Some(2)]));
+        // A character of three tokens, of which only the last is reported; then another one.
+        assert_eq!(places(&[7, 8, 9, 7, 8, 9], &[9, 9]), Some(vec![Some(2), Some(5)]));
+        // Either 8 may be the one that ends the character.
+        assert_eq!(places(&[7, 8, 8, 1], &[8, 1]), Some(vec![None, Some(3)]));
+        assert_eq!(places(&[1, 2], &[3]), None);
+        assert_eq!(places(&[1, 2], &[2, 1]), None);
+        assert_eq!(places(&[1], &[]), Some(vec![]));
+    }
 }

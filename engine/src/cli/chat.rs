@@ -1,17 +1,129 @@
 //! `plumb chat`: a conversation in the terminal.
+//!
+//! Ctrl-C stops the answer, Ctrl-D leaves. What the model has read is kept: a turn runs only the tokens that
+//! are new.
+
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 
+use super::generate::Printer;
+use super::options::{ModelOptions, SamplingOptions};
+use super::session::Session;
 use super::{CliError, Streams};
-use super::options::ModelOptions;
+use crate::chat_template::Message;
+use crate::checkpoint::Checkpoint;
+use crate::generation::Generation;
+use crate::runner::Runner;
+use crate::sampler::Sampling;
 
 /// Talk with a model.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     model: ModelOptions,
+    /// What the model is told before the conversation
+    #[arg(long)]
+    system: Option<String>,
+    /// The most tokens of an answer
+    #[arg(long, default_value_t = 512)]
+    max_tokens: usize,
+    #[command(flatten)]
+    sampling: SamplingOptions,
 }
 
-pub(super) fn run(_arguments: &Arguments, _streams: &mut Streams<'_>) -> Result<(), CliError> {
-    Ok(())
+pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let checkpoint = Checkpoint::open(&arguments.model.model)?;
+    let session = Session::open(&checkpoint, &arguments.model.run)?;
+    session.template()?;
+    let mut conversation = Conversation {
+        messages: arguments.system.iter().map(|text| Message::text("system", text.as_str())).collect(),
+        runner: session.runner()?,
+        seen: Vec::new(),
+        session: &session,
+        sampling: arguments.sampling.sampling()?,
+        max_tokens: arguments.max_tokens,
+        interrupted: catch_interrupts()?,
+    };
+    prompt(streams)?;
+    while let Some(text) = read_line(streams.input)? {
+        if !text.trim().is_empty() {
+            conversation.turn(text.trim(), streams.output)?;
+        }
+        prompt(streams)?;
+    }
+    writeln!(streams.output).map_err(CliError::output)
+}
+
+struct Conversation<'s> {
+    session: &'s Session<'s>,
+    messages: Vec<Message>,
+    runner: Runner<'s>,
+    /// The ids that the runner has run.
+    seen: Vec<u32>,
+    sampling: Sampling,
+    max_tokens: usize,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Conversation<'_> {
+    /// One question and its answer, streamed to `output`.
+    fn turn(&mut self, text: &str, output: &mut dyn Write) -> Result<(), CliError> {
+        self.messages.push(Message::text("user", text));
+        let ids = self.session.render(&self.messages)?;
+        // The last id runs again even when all are known: its logits are what the answer starts from.
+        let same = self.seen.iter().zip(&ids).take_while(|(a, b)| a == b).count();
+        let kept = same.min(ids.len().saturating_sub(1));
+        self.runner.truncate(kept);
+        let room = self.runner.max_context().saturating_sub(ids.len());
+        let generation = Generation {
+            prompt_ids: &ids[kept..],
+            max_tokens: self.max_tokens.min(room),
+            ignore_eos: false,
+            force_ids: None,
+            logprobs: None,
+            sampling: self.sampling,
+        };
+        self.interrupted.store(false, Ordering::Relaxed);
+        let tokenizer = self.session.tokenizer()?;
+        let mut printer = Printer::new(tokenizer, output);
+        let (session, interrupted) = (self.session, &self.interrupted);
+        let generated = generation.run(&mut self.runner, &|id| session.ends(id), &mut |id| {
+            printer.print(id) && !interrupted.load(Ordering::Relaxed)
+        })?;
+        printer.finish()?;
+        writeln!(output).map_err(CliError::output)?;
+        let answer = match generated.ids.split_last() {
+            Some((last, rest)) if session.ends(*last) => rest,
+            _ => &generated.ids,
+        };
+        self.messages.push(Message::text("assistant", tokenizer.decode(answer, true)?));
+        self.seen = ids;
+        self.seen.extend(&generated.ids);
+        self.seen.truncate(self.runner.positions());
+        Ok(())
+    }
+}
+
+/// A flag that Ctrl-C raises.
+fn catch_interrupts() -> Result<Arc<AtomicBool>, CliError> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(CliError::Interrupt)?;
+    Ok(interrupted)
+}
+
+fn prompt(streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let shown = write!(streams.progress, "> ").and_then(|()| streams.progress.flush());
+    shown.map_err(|source| CliError::Stream { action: "ask for input", source })
+}
+
+/// A line of input; none at its end.
+fn read_line(input: &mut dyn BufRead) -> Result<Option<String>, CliError> {
+    let mut line = String::new();
+    let read = input.read_line(&mut line);
+    let read = read.map_err(|source| CliError::Stream { action: "read a line", source })?;
+    Ok((read > 0).then_some(line))
 }

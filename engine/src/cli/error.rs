@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::chat_template::ChatTemplateError;
 use crate::checkpoint;
 use crate::inspect::InspectError;
 use crate::model::ModelError;
@@ -36,6 +37,18 @@ pub enum CliError {
         /// The checkpoint.
         path: PathBuf,
     },
+    /// The model has no chat template.
+    #[error("{}: there is no chat template; give a prompt", path.display())]
+    NoTemplate {
+        /// The checkpoint.
+        path: PathBuf,
+    },
+    /// The chat template is at fault, or refuses the conversation.
+    #[error(transparent)]
+    Template(#[from] ChatTemplateError),
+    /// Ctrl-C cannot be caught.
+    #[error("cannot catch Ctrl-C")]
+    Interrupt(#[source] ctrlc::Error),
     /// Tokens cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -90,7 +103,7 @@ impl CliError {
     /// The exit status: 2 for wrong usage and bad input, 1 for the rest.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Kernels(_) | Self::Write { .. } | Self::Stream { .. } => FAILURE,
+            Self::Kernels(_) | Self::Interrupt(_) | Self::Write { .. } | Self::Stream { .. } => FAILURE,
             Self::Inspect(InspectError::Output(_) | InspectError::Json(_)) => FAILURE,
             _ => BAD_INPUT,
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::session::Session;
 use super::{CliError, Streams};
+use crate::chat_template::Message;
 use crate::generation::{FinishReason, Generated, Generation};
 use crate::runner::{RunError, Runner};
 use crate::sampler::Sampling;
@@ -21,6 +22,7 @@ struct Request {
     id: String,
     prompt: Option<String>,
     prompt_ids: Option<Vec<u32>>,
+    messages: Option<Vec<Message>>,
     #[serde(default = "yes")]
     add_special: bool,
     #[serde(default = "default_max_tokens")]
@@ -88,6 +90,9 @@ impl From<CliError> for Refusal {
     fn from(error: CliError) -> Self {
         match error {
             CliError::Run(error) => error.into(),
+            CliError::Template(_) | CliError::NoTemplate { .. } => {
+                Self { code: "chat_template", message: error.to_string() }
+            }
             error => Self { code: "tokenizer", message: error.to_string() },
         }
     }
@@ -193,9 +198,10 @@ impl Request {
     }
 
     fn prompt_ids(&self, session: &Session<'_>) -> Result<Vec<u32>, Refusal> {
-        match (&self.prompt, &self.prompt_ids) {
-            (None, Some(ids)) => Ok(ids.clone()),
-            (Some(text), None) => {
+        match (&self.prompt, &self.prompt_ids, &self.messages) {
+            (None, Some(ids), None) => Ok(ids.clone()),
+            (None, None, Some(messages)) => Ok(session.render(messages)?),
+            (Some(text), None, None) => {
                 let encoded = session.tokenizer()?.encode(text, self.add_special, true);
                 Ok(encoded.map_err(CliError::from)?)
             }

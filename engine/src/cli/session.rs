@@ -2,6 +2,7 @@
 
 use super::CliError;
 use super::options::RunOptions;
+use crate::chat_template::{ChatTemplate, Message};
 use crate::checkpoint::Checkpoint;
 use crate::model::Model;
 use crate::numerics::Profile;
@@ -33,7 +34,7 @@ impl<'c> Session<'c> {
                 return Err(CliError::Argument { name: "--max-context", fault });
             }
         };
-        Ok(Self { checkpoint, model, max_context, tokenizer: tokenizer(checkpoint)? })
+        Ok(Self { checkpoint, model, max_context, tokenizer: Tokenizer::of_checkpoint(checkpoint)? })
     }
 
     /// A runner of one sequence.
@@ -52,19 +53,22 @@ impl<'c> Session<'c> {
         self.tokenizer.as_ref().ok_or_else(|| CliError::NoTokenizer { path: path() })
     }
 
+    /// The chat template; an error if there is none.
+    pub(super) fn template(&self) -> Result<ChatTemplate, CliError> {
+        let template = ChatTemplate::of_checkpoint(self.checkpoint, self.tokenizer()?)?;
+        let path = || self.checkpoint.path().to_path_buf();
+        template.ok_or_else(|| CliError::NoTemplate { path: path() })
+    }
+
+    /// The ids of a conversation, up to where the answer begins.
+    pub(super) fn render(&self, messages: &[Message]) -> Result<Vec<u32>, CliError> {
+        let text = self.template()?.render(messages, true, &serde_json::Map::new())?;
+        Ok(self.tokenizer()?.encode_rendered(&text)?)
+    }
+
     /// Whether a token ends a generation.
     pub(super) fn ends(&self, id: u32) -> bool {
         self.model.config().end_ids.contains(&id)
             || self.tokenizer.as_ref().is_some_and(|tokenizer| tokenizer.is_end_of_generation(id))
-    }
-}
-
-/// The tokenizer that lies in a checkpoint, or beside it.
-fn tokenizer(checkpoint: &Checkpoint) -> Result<Option<Tokenizer>, CliError> {
-    match checkpoint {
-        Checkpoint::Gguf(file) if file.metadata().contains("tokenizer.ggml.model") => {
-            Ok(Some(Tokenizer::from_gguf(&file.metadata())?))
-        }
-        _ => Ok(None),
     }
 }

@@ -38,8 +38,8 @@ pub fn cos_sin_iterated(position: usize, frequencies: &Frequencies, out: &mut [[
 }
 
 on_both_paths! {
-    /// Turns one head of `2 * cos_sin.len()` values in place. The product with the cosine is fused
-    /// into the sum, the one with the sine is rounded: GCC's choice in ggml.
+    /// Turns one head of `2 * cos_sin.len()` values in place. The products of the pair's first value
+    /// are fused into the sums, those of its second are rounded: GCC's choice in ggml.
     pub fn rotate(head: &mut [f32], cos_sin: &[[f32; 2]], pairs: Pairs) = body, body;
 }
 
@@ -62,7 +62,7 @@ fn body(head: &mut [f32], cos_sin: &[[f32; 2]], pairs: Pairs) {
 
 #[inline(always)]
 fn turn(a: f32, b: f32, cos: f32, sin: f32) -> [f32; 2] {
-    [a.mul_add(cos, -(b * sin)), b.mul_add(cos, a * sin)]
+    [a.mul_add(cos, -(b * sin)), a.mul_add(sin, b * cos)]
 }
 
 #[cfg(test)]

@@ -51,7 +51,11 @@ fn templates_render_as_in_python() {
 }
 
 fn render(template: &str) -> Result<String, ChatTemplateError> {
-    ChatTemplate::new(template, SPECIAL_TOKENS)?.render(&[Message::text("user", "Hi")], true, &Map::new())
+    ChatTemplate::new(template, SPECIAL_TOKENS)?.render(
+        &[Message::text("user", "Hi")],
+        true,
+        &Map::new(),
+    )
 }
 
 #[test]
@@ -68,7 +72,8 @@ fn a_template_that_fails_is_refused_with_its_line() {
 
 #[test]
 fn a_template_that_never_ends_is_stopped() {
-    let endless = "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}";
+    let endless =
+        "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}";
     assert!(matches!(render(endless), Err(ChatTemplateError::Rendering { .. })));
 }
 
@@ -97,9 +102,13 @@ fn a_folder_gives_its_template() {
         template.map(|template| template.render(&[], false, &Map::new()).unwrap())
     };
     assert_eq!(load(), None);
-    write("tokenizer_config.json", json!({"eos_token": "<e>", "chat_template": "one{{ eos_token }}"}).to_string());
+    write(
+        "tokenizer_config.json",
+        json!({"eos_token": "<e>", "chat_template": "one{{ eos_token }}"}).to_string(),
+    );
     assert_eq!(load().as_deref(), Some("one<e>"));
-    let named = json!([{"name": "tool_use", "template": "no"}, {"name": "default", "template": "two"}]);
+    let named =
+        json!([{"name": "tool_use", "template": "no"}, {"name": "default", "template": "two"}]);
     write("tokenizer_config.json", json!({"chat_template": named}).to_string());
     assert_eq!(load().as_deref(), Some("two"));
     write("chat_template.jinja", "three".to_owned());

@@ -21,7 +21,8 @@ pub(super) fn without_effect(source: &str) -> String {
 
 /// One tag, "{%- generation -%}" or any other, from brace to brace.
 fn replaced(tag: &str) -> String {
-    let name = tag.trim_matches(|character: char| "{}%+-".contains(character) || character.is_whitespace());
+    let name = tag
+        .trim_matches(|character: char| "{}%+-".contains(character) || character.is_whitespace());
     match name {
         "generation" => tag.replacen("generation", "if true", 1),
         "endgeneration" => tag.replacen("endgeneration", "endif", 1),

@@ -67,7 +67,10 @@ impl ChatTemplate {
     /// The template of a Hugging Face folder: chat_template.jinja, or `chat_template` in
     /// tokenizer_config.json, where a list of templates means the one named "default". None if there is
     /// none.
-    pub fn from_folder(folder: &Path, tokenizer: &Tokenizer) -> Result<Option<Self>, ChatTemplateError> {
+    pub fn from_folder(
+        folder: &Path,
+        tokenizer: &Tokenizer,
+    ) -> Result<Option<Self>, ChatTemplateError> {
         let file = folder.join("chat_template.jinja");
         let config = folder.join("tokenizer_config.json");
         let source = if file.exists() {
@@ -124,6 +127,7 @@ impl ChatTemplate {
 
 /// The template in `chat_template` of tokenizer_config.json: a text, or a list of named ones.
 fn configured(value: &serde_json::Value) -> Option<&str> {
-    let named = || value.as_array()?.iter().find(|one| one["name"] == "default")?["template"].as_str();
+    let named =
+        || value.as_array()?.iter().find(|one| one["name"] == "default")?["template"].as_str();
     value.as_str().or_else(named)
 }

@@ -19,7 +19,8 @@ struct Layout {
 /// The filter, with the arguments that transformers gives it.
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let ascii = arguments.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false);
-    let indent = match arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none()) {
+    let indent = match arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none())
+    {
         Some(indent) => match indent.as_str() {
             Some(text) => Some(text.to_owned()),
             None => Some(" ".repeat(usize::try_from(indent)?)),
@@ -28,7 +29,9 @@ pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     };
     let separators = arguments.get::<Option<Value>>("separators")?.filter(|pair| !pair.is_none());
     let (between_items, behind_key) = match separators {
-        Some(pair) => (pair.get_item_by_index(0)?.to_string(), pair.get_item_by_index(1)?.to_string()),
+        Some(pair) => {
+            (pair.get_item_by_index(0)?.to_string(), pair.get_item_by_index(1)?.to_string())
+        }
         None => (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned()),
     };
     let sort_keys = arguments.get::<Option<bool>>("sort_keys")?.unwrap_or(false);

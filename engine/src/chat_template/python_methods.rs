@@ -22,8 +22,12 @@ pub(super) fn call(
 /// A string method that minijinja-contrib lacks; None for all others.
 fn string_method(text: &str, method: &str, arguments: &[Value]) -> Option<Result<Value, Error>> {
     Some(match method {
-        "removeprefix" => one(arguments).map(|prefix| text.strip_prefix(prefix).unwrap_or(text).into()),
-        "removesuffix" => one(arguments).map(|suffix| text.strip_suffix(suffix).unwrap_or(text).into()),
+        "removeprefix" => {
+            one(arguments).map(|prefix| text.strip_prefix(prefix).unwrap_or(text).into())
+        }
+        "removesuffix" => {
+            one(arguments).map(|suffix| text.strip_suffix(suffix).unwrap_or(text).into())
+        }
         "partition" => one(arguments).and_then(|separator| partition(text, separator)),
         "rsplit" => rsplit(text, arguments),
         _ => return None,
@@ -48,7 +52,8 @@ fn partition(text: &str, separator: &str) -> Result<Value, Error> {
 /// `str.rsplit(separator, maxsplit)`: at most that many cuts, from the right.
 fn rsplit(text: &str, arguments: &[Value]) -> Result<Value, Error> {
     let (separator, most): (Option<&str>, Option<i64>) = from_args(arguments)?;
-    let parts = usize::try_from(most.unwrap_or(-1)).map_or(usize::MAX, |most| most.saturating_add(1));
+    let parts =
+        usize::try_from(most.unwrap_or(-1)).map_or(usize::MAX, |most| most.saturating_add(1));
     let mut pieces: Vec<&str> = match separator {
         Some("") => return Err(Error::new(ErrorKind::InvalidOperation, "rsplit: empty separator")),
         Some(separator) => text.rsplitn(parts, separator).collect(),

@@ -158,7 +158,8 @@ impl Words {
     }
 
     fn render(&self, messages: &[Message]) -> Result<String, Fault> {
-        let template = self.template.as_ref().map_err(|error| Fault::BrokenTemplate(error.to_string()))?;
+        let template =
+            self.template.as_ref().map_err(|error| Fault::BrokenTemplate(error.to_string()))?;
         let template = template.as_ref().ok_or(Fault::NoTemplate)?;
         template.render(messages, true, &Map::new()).map_err(Fault::Template)
     }

@@ -79,7 +79,8 @@ fn parse_merges(
             merge: merge.to_owned(),
         })?;
         let whole = format!("{left}{right}");
-        if let Some(missing) = [left, right, &whole].into_iter().find(|part| vocabulary.id(part).is_none())
+        if let Some(missing) =
+            [left, right, &whole].into_iter().find(|part| vocabulary.id(part).is_none())
         {
             return Err(TokenizerError::MergeToken {
                 key: MERGES,

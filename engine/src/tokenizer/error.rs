@@ -27,7 +27,9 @@ pub enum TokenizerError {
         key: &'static str,
     },
     /// Two arrays that go together have different lengths.
-    #[error("{key} has {found} elements, expected {expected}: one for each of tokenizer.ggml.tokens")]
+    #[error(
+        "{key} has {found} elements, expected {expected}: one for each of tokenizer.ggml.tokens"
+    )]
     Length {
         /// The key of the array with the wrong length.
         key: &'static str,

@@ -55,8 +55,10 @@ pub(super) fn load(metadata: &Metadata<'_>) -> Result<Tokenizer, TokenizerError>
     let markers = read_markers(metadata, &vocabulary)?;
     let (encoder, writing) = match (model, pre_tokenizer) {
         (Model::SentencePiece, _) => {
-            let add_space_prefix = metadata.find("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
-            let scores = SentencePiece::new(&read_scores(metadata, &vocabulary)?, add_space_prefix)?;
+            let add_space_prefix =
+                metadata.find("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+            let scores =
+                SentencePiece::new(&read_scores(metadata, &vocabulary)?, add_space_prefix)?;
             (Encoder::SentencePiece(scores), Writing::Escaped)
         }
         (_, Some(pre_tokenizer)) => {
@@ -68,9 +70,10 @@ pub(super) fn load(metadata: &Metadata<'_>) -> Result<Tokenizer, TokenizerError>
             };
             (Encoder::BytePair(Box::new(encoder)), writing)
         }
-        (_, None) => {
-            (Encoder::WordPiece(read_word_piece(metadata, &vocabulary, &special)?), Writing::Escaped)
-        }
+        (_, None) => (
+            Encoder::WordPiece(read_word_piece(metadata, &vocabulary, &special)?),
+            Writing::Escaped,
+        ),
     };
     let pieces = Pieces::new(&vocabulary, writing, TOKENS)?;
     Ok(Tokenizer { vocabulary, special, markers, encoder, pieces })
@@ -133,7 +136,10 @@ fn read_pre_tokenizer(
     PreTokenizer::named(name).map(Some)
 }
 
-fn read_scores(metadata: &Metadata<'_>, vocabulary: &Vocabulary) -> Result<Vec<f32>, TokenizerError> {
+fn read_scores(
+    metadata: &Metadata<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<Vec<f32>, TokenizerError> {
     let scores = metadata.f32_array(SCORES)?;
     same_length(SCORES, scores.len(), vocabulary.len())?;
     Ok(scores)
@@ -161,7 +167,8 @@ fn read_special(
         _ => id(SEPARATOR)?,
     };
     // Gemma 4 was trained with BOS before everything; its first files say otherwise.
-    let always_bos = pre_tokenizer.is_some_and(|one| one.add_bos && one.spelling == Spelling::Escaped);
+    let always_bos =
+        pre_tokenizer.is_some_and(|one| one.add_bos && one.spelling == Spelling::Escaped);
     let default_bos = pre_tokenizer.is_none_or(|one| one.add_bos);
     let special = SpecialTokens {
         bos: family(BOS, 1, Some(101))?,
@@ -206,7 +213,10 @@ fn token_id(
 
 /// The markers, with the white space that some models' markers swallow. GGUF has no key for that:
 /// llama.cpp knows the models by name.
-fn read_markers(metadata: &Metadata<'_>, vocabulary: &Vocabulary) -> Result<Markers, TokenizerError> {
+fn read_markers(
+    metadata: &Metadata<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<Markers, TokenizerError> {
     let name = metadata.find::<&str>("general.name")?.unwrap_or_default().to_lowercase();
     let pre = metadata.find::<&str>(PRE)?.unwrap_or_default();
     let mut markers = Markers::new(vocabulary);
@@ -226,8 +236,10 @@ fn read_word_piece(
     special: &SpecialTokens,
 ) -> Result<WordPiece, TokenizerError> {
     let lowercase = metadata.find("tokenizer.ggml.normalizer.lowercase")?.unwrap_or(true);
-    let strip_accents = metadata.find("tokenizer.ggml.normalizer.strip_accents")?.unwrap_or(lowercase);
+    let strip_accents =
+        metadata.find("tokenizer.ggml.normalizer.strip_accents")?.unwrap_or(lowercase);
     let longest = vocabulary.iter().map(|(_, token)| token.text.len()).max().unwrap_or(0);
-    let unknown = special.unknown.ok_or(TokenizerError::NoSpecialToken { flag: MODEL, key: UNKNOWN })?;
+    let unknown =
+        special.unknown.ok_or(TokenizerError::NoSpecialToken { flag: MODEL, key: UNKNOWN })?;
     Ok(WordPiece { unknown, lowercase, strip_accents, longest })
 }

@@ -131,7 +131,9 @@ fn read_vocabulary(
             _ if unknown == Some(&text) => TokenKind::Unknown,
             Some(added) if added.special => TokenKind::Control,
             Some(_) => TokenKind::UserDefined,
-            None if writing == Writing::Escaped && byte_of_token(&text).is_some() => TokenKind::Byte,
+            None if writing == Writing::Escaped && byte_of_token(&text).is_some() => {
+                TokenKind::Byte
+            }
             None => TokenKind::Normal,
         };
         tokens[id as usize] = Token { text, kind };
@@ -151,8 +153,11 @@ fn read_special(path: &Path, vocabulary: &Vocabulary) -> Result<SpecialTokens, T
         let Some(text) = config[key].as_str().or_else(|| config[key]["content"].as_str()) else {
             return Ok(None);
         };
-        let missing =
-            || TokenizerError::UnknownToken { path: path.to_path_buf(), key, text: text.to_owned() };
+        let missing = || TokenizerError::UnknownToken {
+            path: path.to_path_buf(),
+            key,
+            text: text.to_owned(),
+        };
         vocabulary.id(text).ok_or_else(missing).map(Some)
     };
     special.bos = token("bos_token")?;

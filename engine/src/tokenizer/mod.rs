@@ -141,10 +141,17 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    fn encode_text(&self, text: &str, at_start: bool, ids: &mut Vec<u32>) -> Result<(), TokenizerError> {
+    fn encode_text(
+        &self,
+        text: &str,
+        at_start: bool,
+        ids: &mut Vec<u32>,
+    ) -> Result<(), TokenizerError> {
         match &self.encoder {
             Encoder::BytePair(encoder) => encoder.encode(text, ids),
-            Encoder::SentencePiece(encoder) => encoder.encode(&self.vocabulary, text, at_start, ids),
+            Encoder::SentencePiece(encoder) => {
+                encoder.encode(&self.vocabulary, text, at_start, ids)
+            }
             Encoder::WordPiece(encoder) => {
                 encoder.encode(&self.vocabulary, text, ids);
                 Ok(())

@@ -55,7 +55,9 @@ impl Pieces {
 fn piece(token: &Token, writing: Writing) -> Option<Vec<u8>> {
     let text = &token.text;
     Some(match token.kind {
-        TokenKind::Control | TokenKind::Unknown | TokenKind::UserDefined => text.clone().into_bytes(),
+        TokenKind::Control | TokenKind::Unknown | TokenKind::UserDefined => {
+            text.clone().into_bytes()
+        }
         TokenKind::Unused => Vec::new(),
         TokenKind::Byte => vec![byte_of_token(text)?],
         TokenKind::Normal => match writing {

@@ -75,7 +75,8 @@ impl Vocabulary {
 
     /// The token of a byte: "<0x0A>", or the byte itself where the vocabulary spells it so.
     pub(super) fn byte_id(&self, byte: u8) -> Result<u32, TokenizerError> {
-        let spelled = || byte.is_ascii().then(|| self.id(char::from(byte).encode_utf8(&mut [0; 4])));
+        let spelled =
+            || byte.is_ascii().then(|| self.id(char::from(byte).encode_utf8(&mut [0; 4])));
         let found = self.id(&format!("<0x{byte:02X}>")).or_else(|| spelled().flatten());
         found.ok_or(TokenizerError::NoByteToken { byte })
     }

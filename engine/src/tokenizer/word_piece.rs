@@ -116,7 +116,9 @@ impl Class {
             Category::Control | Category::Format | Category::PrivateUse | Category::Surrogate => {
                 Self::Control
             }
-            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark => Self::Mark,
+            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark => {
+                Self::Mark
+            }
             Category::ConnectorPunctuation
             | Category::DashPunctuation
             | Category::OpenPunctuation

@@ -46,7 +46,8 @@ fn tokenizer_json(fixture: &Fixture) -> Value {
 
 fn folder(tokenizer: &Value, config: &Value) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, value: &Value| std::fs::write(folder.path().join(name), value.to_string());
+    let write =
+        |name: &str, value: &Value| std::fs::write(folder.path().join(name), value.to_string());
     write("tokenizer.json", tokenizer).unwrap();
     write("tokenizer_config.json", config).unwrap();
     folder
@@ -62,7 +63,8 @@ fn twins_give_the_same_ids_and_texts() {
     let folder = folder(&tokenizer_json(&fixture), &json!({}));
     let tokenizer = load(folder.path()).unwrap();
     let mut compared = 0;
-    let groups = fixture.groups.iter().filter(|group| group.overrides["tokenizer.ggml.pre"] == "qwen2");
+    let groups =
+        fixture.groups.iter().filter(|group| group.overrides["tokenizer.ggml.pre"] == "qwen2");
     for Case { text, add_special, parse_special, ids } in groups.flat_map(|group| &group.cases) {
         assert_eq!(&tokenizer.encode(text, *add_special, *parse_special).unwrap(), ids, "{text:?}");
         if *parse_special {
@@ -76,7 +78,8 @@ fn twins_give_the_same_ids_and_texts() {
 #[test]
 fn the_configuration_names_the_tokens_with_a_role() {
     let fixture = Fixture::read("byte_pair");
-    let config = json!({"bos_token": "<|begin|>", "eos_token": {"content": "<|im_end|>", "special": true}});
+    let config =
+        json!({"bos_token": "<|begin|>", "eos_token": {"content": "<|im_end|>", "special": true}});
     let folder = folder(&tokenizer_json(&fixture), &config);
     let tokenizer = load(folder.path()).unwrap();
     let eos = tokenizer.token_id("<|im_end|>").unwrap();
@@ -84,7 +87,10 @@ fn the_configuration_names_the_tokens_with_a_role() {
     assert_eq!(tokenizer.eos(), Some(eos));
     assert!(tokenizer.is_end_of_generation(eos));
     assert_eq!(tokenizer.token_kind(eos).unwrap(), TokenKind::Control);
-    assert_eq!(tokenizer.token_kind(tokenizer.token_id("<tag>").unwrap()).unwrap(), TokenKind::UserDefined);
+    assert_eq!(
+        tokenizer.token_kind(tokenizer.token_id("<tag>").unwrap()).unwrap(),
+        TokenKind::UserDefined
+    );
     assert_eq!(tokenizer.decode(&[eos], true).unwrap(), "");
 }
 

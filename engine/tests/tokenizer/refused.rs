@@ -26,7 +26,8 @@ fn a_missing_key_is_named() {
         let message = refuse("byte_pair", |metadata| drop(metadata.remove(key)));
         assert!(message.contains(&format!("{key:?} is missing")), "{message}");
     }
-    let message = refuse("sentence_piece", |metadata| drop(metadata.remove("tokenizer.ggml.scores")));
+    let message =
+        refuse("sentence_piece", |metadata| drop(metadata.remove("tokenizer.ggml.scores")));
     assert!(message.contains("\"tokenizer.ggml.scores\" is missing"), "{message}");
 }
 
@@ -74,7 +75,10 @@ fn a_merge_of_an_unknown_token_is_named() {
 #[test]
 fn the_same_token_twice_is_named() {
     let message = refuse("byte_pair", |metadata| array(metadata, TOKENS)[9] = json!("!"));
-    assert!(message.starts_with(r#"tokenizer.ggml.tokens[33] is "!", which token 9 already is"#), "{message}");
+    assert!(
+        message.starts_with(r#"tokenizer.ggml.tokens[33] is "!", which token 9 already is"#),
+        "{message}"
+    );
 }
 
 #[test]
@@ -82,7 +86,10 @@ fn a_special_token_out_of_range_is_named() {
     let message = refuse("byte_pair", |metadata| {
         metadata.insert("tokenizer.ggml.eos_token_id".to_owned(), json!(70_000));
     });
-    assert!(message.starts_with("tokenizer.ggml.eos_token_id is 70000, but the vocabulary has"), "{message}");
+    assert!(
+        message.starts_with("tokenizer.ggml.eos_token_id is 70000, but the vocabulary has"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -118,7 +125,10 @@ fn an_id_without_a_token_is_refused() {
     let tokenizer = tokenizer(&metadata).unwrap();
     let vocabulary = tokenizer.vocabulary_size();
     let error = tokenizer.decode(&[0, vocabulary as u32], false).unwrap_err();
-    assert!(matches!(error, TokenizerError::TokenId { id, .. } if id as usize == vocabulary), "{error}");
+    assert!(
+        matches!(error, TokenizerError::TokenId { id, .. } if id as usize == vocabulary),
+        "{error}"
+    );
 }
 
 #[test]
@@ -131,7 +141,10 @@ fn a_malformed_tokenizer_json_is_refused() {
     };
     assert!(matches!(load("{"), TokenizerError::Json { .. }));
     assert!(matches!(load("{}"), TokenizerError::TokenizerJson { .. }));
-    assert!(matches!(load(r#"{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}}"#), TokenizerError::TokenizerJson { .. }));
+    assert!(matches!(
+        load(r#"{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}}"#),
+        TokenizerError::TokenizerJson { .. }
+    ));
     let bare = r#"{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":[]}}"#;
     assert!(matches!(load(bare), TokenizerError::Unsupported { key: "decoder", .. }));
     std::fs::remove_file(&path).unwrap();

@@ -1,7 +1,7 @@
 //! Weights times activations: one dot product per weight row and activation row.
 //!
 //! Each output value is computed whole by one thread with one kernel, so neither the number of threads nor the number of
-//! activation rows can change a bit of it (but for [`Order::LlamaCpp`], where the second chooses the kernel).
+//! activation rows can change a bit of it (but for the orders of llama.cpp, in which the second chooses the kernel).
 
 use std::sync::atomic::AtomicU32;
 
@@ -88,7 +88,7 @@ pub fn matmul(
     matmul_in_order(pool, Order::Dot, weights, x, out, scratch)
 }
 
-/// [`matmul`] with its f32 sums in `order`. With [`Order::LlamaCpp`] the bits depend on `n`, as llama.cpp's do.
+/// [`matmul`] with its f32 sums in `order`. But for [`Order::Dot`] the bits depend on `n`, as llama.cpp's do.
 pub fn matmul_in_order(
     pool: &Pool,
     order: Order,
@@ -114,7 +114,7 @@ pub fn matmul_in_order(
         for row in rows {
             let bytes = weights.row(row);
             for (i, x) in rows_of_x.iter().enumerate() {
-                let value = dot.call(bytes, *x);
+                let value = dot.call(bytes, i, *x);
                 out[i * weights.rows + row]
                     .store(value.to_bits(), std::sync::atomic::Ordering::Relaxed);
             }

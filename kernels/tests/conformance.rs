@@ -178,20 +178,21 @@ proptest! {
     }
 
     #[test]
-    fn batch_kernels_give_the_same_bits(seed: u64, n in 8_usize..12, raw: bool) {
+    fn batch_kernels_give_the_same_bits(seed: u64, n in 8_usize..12, raw: bool, repacked: bool) {
+        let order = if repacked { Order::LlamaCppRepacked } else { Order::LlamaCpp };
         let cols = 512;
         let x = inputs::activations(!seed, cols * n, 0);
         let mut compared = 0;
         for spec in FORMATS {
             let mut rng = inputs::Rng(seed);
-            let bytes = 4 * spec.format.row_bytes(cols).expect("whole blocks");
+            let bytes = 8 * spec.format.row_bytes(cols).expect("whole blocks");
             let rows = if raw { (0..bytes).map(|_| rng.next() as u8).collect() }
-                else { inputs::row(spec.format, seed, cols * 4) };
-            let weights = Matrix::new(spec.format, 4, cols, &rows).expect("its size");
+                else { inputs::row(spec.format, seed, cols * 8) };
+            let weights = Matrix::new(spec.format, 8, cols, &rows).expect("its size");
             let found: Vec<Vec<f32>> = tiers().map(|tier| {
                 let pool = Pool::with_tier(1, tier).expect("pool");
-                let (mut out, mut scratch) = (vec![f32::NAN; 4 * n], Scratch::new());
-                matmul_in_order(&pool, Order::LlamaCpp, &weights, &x, &mut out, &mut scratch)
+                let (mut out, mut scratch) = (vec![f32::NAN; 8 * n], Scratch::new());
+                matmul_in_order(&pool, order, &weights, &x, &mut out, &mut scratch)
                     .expect("lengths");
                 out
             }).collect();
@@ -202,7 +203,7 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(compared, FORMATS.len() * tiers().count() * 4 * n);
+        prop_assert_eq!(compared, FORMATS.len() * tiers().count() * 8 * n);
     }
 
     #[test]

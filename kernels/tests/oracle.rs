@@ -151,7 +151,10 @@ fn reference_quantisers_write_the_oracles_bytes() {
 struct Products {
     made_with: String,
     how: String,
+    /// Weights as they lie in the file.
     cases: Vec<Product>,
+    /// Weights repacked in eights of rows.
+    repacked: Vec<Product>,
 }
 
 #[derive(serde::Deserialize)]
@@ -166,31 +169,34 @@ struct Product {
     product: String,
 }
 
-#[test]
-fn batches_have_the_oracles_bits() {
-    let products: Products = serde_json::from_str(include_str!("data/mul_mat.json")).expect("json");
-    assert!(products.made_with.contains("0.3.36") && products.how.contains("ggml_mul_mat"));
-    let mut compared = 0;
+/// Compares every product on every tier; returns how many a tier has.
+fn products(cases: &[Product], order: Order) -> usize {
     for tier in [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available()) {
-        compared = 0;
         let (pool, mut scratch) = (Pool::with_tier(2, tier).expect("pool"), Scratch::new());
-        for case in &products.cases {
+        for case in cases {
             let format = Format::from_name(&case.format).expect("a format of the registry");
             let bytes = inputs::row(format, case.row_seed, case.rows * case.cols);
             let weights = Matrix::new(format, case.rows, case.cols, &bytes).expect("its size");
             let x = inputs::activations(case.x_seed, case.cols * case.n, 0);
             let mut out = vec![f32::NAN; case.rows * case.n];
-            matmul_in_order(&pool, Order::LlamaCpp, &weights, &x, &mut out, &mut scratch)
-                .expect("lengths");
+            matmul_in_order(&pool, order, &weights, &x, &mut out, &mut scratch).expect("lengths");
             let found = fnv(out.iter().flat_map(|v| v.to_le_bytes()));
             let label = format!("{format} {} x {}, n {}, {tier}", case.rows, case.cols, case.n);
             assert_eq!(found, case.product, "{label}");
-            compared += 1;
         }
     }
-    assert_eq!(compared, EXPECTED_PRODUCTS);
+    cases.len()
 }
 
+#[test]
+fn batches_have_the_oracles_bits() {
+    let fixture: Products = serde_json::from_str(include_str!("data/mul_mat.json")).expect("json");
+    assert!(fixture.made_with.contains("0.3.36") && fixture.how.contains("ggml_mul_mat"));
+    assert_eq!(products(&fixture.cases, Order::LlamaCpp), EXPECTED_PRODUCTS);
+    assert_eq!(products(&fixture.repacked, Order::LlamaCppRepacked), EXPECTED_REPACKED);
+}
+
+const EXPECTED_REPACKED: usize = 16;
 const EXPECTED_PRODUCTS: usize = 240;
 const EXPECTED_CASES: usize = 133;
 const EXPECTED_DOTS: usize = 3 * EXPECTED_CASES;

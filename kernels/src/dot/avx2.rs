@@ -7,8 +7,8 @@ use std::arch::x86_64::{
     __m128, __m128i, __m256, __m256i, _mm_add_epi32, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16,
     _mm_cvtph_ps, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_cvtss_f32,
     _mm_hadd_epi16, _mm_hadd_epi32, _mm_hadd_ps, _mm_loadu_si128, _mm_madd_epi16, _mm_movehdup_ps,
-    _mm_movehl_ps, _mm_set1_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
+    _mm_movehl_ps, _mm_set1_epi16, _mm_storeu_si128, _mm256_add_epi32, _mm256_add_ps,
+    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
     _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
     _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256,
     _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
@@ -96,6 +96,14 @@ pub(crate) fn bit_mask(block: &[u8], offset: usize) -> __m256i {
     _mm256_cmpeq_epi8(kept, bit)
 }
 
+/// Per lane, four products of signed weights and signed codes, summed, as integers.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn quad_products_signed(x: __m256i, y: __m256i) -> __m256i {
+    let pairs = _mm256_maddubs_epi16(_mm256_sign_epi8(x, x), _mm256_sign_epi8(y, x));
+    _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
+}
+
 /// Per lane, four products of unsigned weights and signed codes, summed.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -108,7 +116,7 @@ pub(crate) fn quad_sums_unsigned(x: __m256i, y: __m256i) -> __m256 {
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(crate) fn quad_sums_signed(x: __m256i, y: __m256i) -> __m256 {
-    quad_sums_unsigned(_mm256_sign_epi8(x, x), _mm256_sign_epi8(y, x))
+    _mm256_cvtepi32_ps(quad_products_signed(x, y))
 }
 
 /// `sums` plus, per lane, four products of unsigned weights and codes times the scale of their group of 16 bits lanes.
@@ -217,6 +225,16 @@ pub(crate) fn ground_sums(minimums: [u8; 8], sums: &[i16; 16]) -> __m128i {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(crate) fn total(x: __m256i) -> i32 {
     total_four(_mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)))
+}
+
+/// Four integer lanes as an array.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn four(x: __m128i) -> [i32; 4] {
+    let mut lanes = [0; 4];
+    // SAFETY: 16 writable bytes; the store needs no alignment.
+    unsafe { _mm_storeu_si128(lanes.as_mut_ptr().cast(), x) };
+    lanes
 }
 
 /// The sum of four integer lanes.

@@ -15,9 +15,11 @@
 //! | Q2_K … Q6_K | 8 and more | `tiled`: one number a block | the same bits with [`Order::LlamaCpp`] |
 //! | F32, F16, BF16 | 1 | `ggml_vec_dot_*` | the same bits |
 //! | F32, F16, BF16 | 2 and more, rows in fours, columns in eights | `tinyBLAS`: one register | the same bits with [`Order::LlamaCpp`] |
-//! | Q4_0, Q4_K repacked (rows in eights) | any | `gemv`/`gemm` 8x8 | other bits |
+//! | Q4_0 repacked | any | `gemv`, `gemm` 8x8: one number a block | the same bits with [`Order::LlamaCppRepacked`] |
+//! | Q4_K repacked | rows in groups of four | `gemm` 8x8: one number a quarter of a block | the same |
+//! | Q4_K repacked | the other rows | `gemv` 8x8: one number a block | the same |
 //!
-//! llama.cpp repacks Q4_0 and Q4_K weights by default; the comparison needs `--no-repack` for models that hold them.
+//! llama.cpp repacks Q4_0 and Q4_K weights whose rows come in eights by default; `--no-repack` turns that off.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -29,6 +31,7 @@ use std::fmt;
 use crate::activation::ActivationRow;
 use crate::error::{Error, Result, expect_len};
 use crate::format::Format;
+use crate::formats::{BatchDot, Kernel};
 
 pub(crate) use dense::{
     bf16_batch_scalar, bf16_scalar, f16_batch_scalar, f16_scalar, f32_batch_scalar, f32_scalar,
@@ -121,6 +124,8 @@ pub enum Order {
     Dot,
     /// Of the dot product and the batch kernel, the one that llama.cpp runs for that number of activation rows.
     LlamaCpp,
+    /// The same where llama.cpp has repacked the weights, as it does by default: Q4_0 and Q4_K in eights of rows.
+    LlamaCppRepacked,
 }
 
 /// The dot product of one row of `format` with one quantised row, on `tier`.
@@ -130,61 +135,58 @@ pub fn dot_row(tier: Tier, format: Format, row: &[u8], x: ActivationRow<'_>) -> 
     let dot = Dot::new(format, tier)?;
     expect_len("the row", "bytes", format.row_bytes(x.len())?, row.len())?;
     x.expect_kind(format.spec().activation)?;
-    Ok(dot.call(row, x))
+    Ok(dot.call(row, 0, x))
 }
 
-/// One checked kernel call: a tier that exists here, and lengths that the caller has matched.
+/// The kernels of one product: a tier that exists here; the caller has matched the lengths.
 #[derive(Clone, Copy)]
 pub(crate) struct Dot {
-    scalar: ScalarDot,
-    #[cfg(target_arch = "x86_64")]
-    avx2: VectorDot,
+    /// For activation rows below `grouped`.
+    groups: Kernel,
+    grouped: usize,
+    /// For the others.
+    rest: Kernel,
     tier: Tier,
 }
 
 impl Dot {
-    /// The kernel of `format` on `tier`.
+    /// The dot product of `format` on `tier`.
     pub(crate) fn new(format: Format, tier: Tier) -> Result<Dot> {
-        let spec = format.spec();
-        Ok(Dot {
-            scalar: spec.dot_scalar,
-            #[cfg(target_arch = "x86_64")]
-            avx2: spec.dot_avx2,
-            tier: tier.require()?,
-        })
+        let dot = format.spec().dot;
+        Ok(Dot { groups: dot, grouped: 0, rest: dot, tier: tier.require()? })
     }
 
-    /// The kernel that `order` takes for `n` activation rows and a matrix of `rows` x `cols`.
+    /// The kernels that `order` takes for `n` activation rows and a matrix of `rows` x `cols`.
     pub(crate) fn for_batch(
         format: Format,
         tier: Tier,
         order: Order,
         [n, rows, cols]: [usize; 3],
     ) -> Result<Dot> {
-        let dot = Dot::new(format, tier)?;
-        let fits = |batch: &&crate::formats::BatchDot| {
+        let (spec, dot) = (format.spec(), Dot::new(format, tier)?);
+        let repacked = order == Order::LlamaCppRepacked && rows.is_multiple_of(8);
+        if let (Some(kernels), true) = (&spec.repacked, repacked) {
+            return Ok(Dot { groups: kernels.fours, grouped: n - n % 4, rest: kernels.one, ..dot });
+        }
+        let fits = |batch: &&BatchDot| {
             n >= batch.rows_from
                 && rows.is_multiple_of(batch.rows_multiple)
                 && cols.is_multiple_of(batch.cols_multiple)
         };
-        Ok(match format.spec().batch.as_ref().filter(fits) {
-            Some(batch) if order == Order::LlamaCpp => Dot {
-                scalar: batch.scalar,
-                #[cfg(target_arch = "x86_64")]
-                avx2: batch.avx2,
-                ..dot
-            },
+        Ok(match spec.batch.as_ref().filter(fits) {
+            Some(batch) if order != Order::Dot => Dot { rest: batch.kernel, ..dot },
             _ => dot,
         })
     }
 
-    /// The dot product of one row. `row` and `x` have the same number of values.
-    pub(crate) fn call(self, row: &[u8], x: ActivationRow<'_>) -> f32 {
+    /// The dot product of one weight row with activation row `index`. `row` and `x` have the same number of values.
+    pub(crate) fn call(self, row: &[u8], index: usize, x: ActivationRow<'_>) -> f32 {
+        let kernel = if index < self.grouped { self.groups } else { self.rest };
         match self.tier {
             // SAFETY: `new` has required the tier, so the processor has its instructions.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { (self.avx2)(row, x) },
-            _ => (self.scalar)(row, x),
+            Tier::Avx2 => unsafe { (kernel.avx2)(row, x) },
+            _ => (kernel.scalar)(row, x),
         }
     }
 }

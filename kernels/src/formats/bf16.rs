@@ -2,7 +2,7 @@
 
 use half::bf16;
 
-use super::{BatchDot, FormatSpec};
+use super::{BatchDot, FormatSpec, Kernel};
 use crate::activation::Activation;
 use crate::dot;
 use crate::format::Format;
@@ -16,17 +16,22 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Bf16,
     dequantize,
     quantize,
-    dot_scalar: |row, x| dot::bf16_scalar(row, x.halves),
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2: dot::avx2::bf16_row,
+    dot: Kernel {
+        scalar: |row, x| dot::bf16_scalar(row, x.halves),
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot::avx2::bf16_row,
+    },
     batch: Some(BatchDot {
         rows_from: 2,
         rows_multiple: 4,
         cols_multiple: 8,
-        scalar: |row, x| dot::bf16_batch_scalar(row, x.halves),
-        #[cfg(target_arch = "x86_64")]
-        avx2: dot::avx2::bf16_batch,
+        kernel: Kernel {
+            scalar: |row, x| dot::bf16_batch_scalar(row, x.halves),
+            #[cfg(target_arch = "x86_64")]
+            avx2: dot::avx2::bf16_batch,
+        },
     }),
+    repacked: None,
 };
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {

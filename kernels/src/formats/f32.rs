@@ -1,6 +1,6 @@
 //! F32: dense binary32, little-endian.
 
-use super::{BatchDot, FormatSpec};
+use super::{BatchDot, FormatSpec, Kernel};
 use crate::activation::Activation;
 use crate::dot;
 use crate::format::Format;
@@ -14,17 +14,22 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::F32,
     dequantize,
     quantize,
-    dot_scalar: |row, x| dot::f32_scalar(row, x.values),
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2: dot::avx2::f32_row,
+    dot: Kernel {
+        scalar: |row, x| dot::f32_scalar(row, x.values),
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot::avx2::f32_row,
+    },
     batch: Some(BatchDot {
         rows_from: 2,
         rows_multiple: 4,
         cols_multiple: 8,
-        scalar: |row, x| dot::f32_batch_scalar(row, x.values),
-        #[cfg(target_arch = "x86_64")]
-        avx2: dot::avx2::f32_batch,
+        kernel: Kernel {
+            scalar: |row, x| dot::f32_batch_scalar(row, x.values),
+            #[cfg(target_arch = "x86_64")]
+            avx2: dot::avx2::f32_batch,
+        },
     }),
+    repacked: None,
 };
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {

@@ -57,13 +57,22 @@ pub struct FormatSpec {
     pub(crate) dequantize: fn(&[u8], &mut [f32]),
     /// f32 values to blocks.
     pub(crate) quantize: fn(&[f32], &mut [u8]),
-    /// The reference dot product.
-    pub(crate) dot_scalar: ScalarDot,
-    /// The dot product with AVX2, FMA and F16C; the same bits.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) dot_avx2: VectorDot,
-    /// The other order of [`crate::dot::Order::LlamaCpp`], where llama.cpp has one for larger batches.
+    /// The dot product.
+    pub(crate) dot: Kernel,
+    /// Another order, where llama.cpp has one for larger batches.
     pub(crate) batch: Option<BatchDot>,
+    /// Another order, where llama.cpp repacks the weights.
+    pub(crate) repacked: Option<RepackedDot>,
+}
+
+/// One dot product on every tier, with the same bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel {
+    /// The reference.
+    pub(crate) scalar: ScalarDot,
+    /// With AVX2, FMA and F16C.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) avx2: VectorDot,
 }
 
 /// A dot product in the order of llama.cpp's kernel for many activation rows, and when it runs that kernel.
@@ -75,9 +84,15 @@ pub(crate) struct BatchDot {
     pub(crate) rows_multiple: usize,
     /// What the number of columns must divide by.
     pub(crate) cols_multiple: usize,
-    /// The reference.
-    pub(crate) scalar: ScalarDot,
-    /// The same bits with AVX2, FMA and F16C.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) avx2: VectorDot,
+    /// The dot product.
+    pub(crate) kernel: Kernel,
+}
+
+/// Dot products in the order of llama.cpp's kernels for weights repacked in eights of rows.
+#[derive(Debug)]
+pub(crate) struct RepackedDot {
+    /// For activation rows that do not fill a group of four.
+    pub(crate) one: Kernel,
+    /// For activation rows in groups of four.
+    pub(crate) fours: Kernel,
 }

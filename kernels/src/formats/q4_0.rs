@@ -1,7 +1,7 @@
 //! Q4_0: 32 weights `scale * (code - 8)`, code of 4 bits. Bytes: scale (f16), 16 of codes.
 
-use super::FormatSpec;
 use super::bits::{half_at, nibbles, put_half, put_nibbles, reciprocal, signed_extreme};
+use super::{FormatSpec, Kernel, RepackedDot};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -17,10 +17,19 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8_0,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: None,
+    repacked: Some(RepackedDot { one: REPACKED, fours: REPACKED }),
+};
+
+const REPACKED: Kernel = Kernel {
+    scalar: repacked_scalar,
+    #[cfg(target_arch = "x86_64")]
+    avx2: repacked_avx2,
 };
 
 const BYTES: usize = 18;
@@ -68,4 +77,29 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
         acc = _mm256_fmadd_ps(avx2::scale_lanes(block, 0, *scale), sums, acc);
     }
     avx2::sum(acc)
+}
+
+/// One number a block: its products are summed before they are scaled.
+fn repacked_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = 0.0_f32;
+    let codes = x.codes.as_chunks::<32>().0;
+    for ((block, y), scale) in row.as_chunks::<BYTES>().0.iter().zip(codes).zip(x.scales) {
+        let products: i32 = lanes::quad_sums(&weights(block), y).iter().sum();
+        acc = (half_at(block, 0) * scale).mul_add(products as f32, acc);
+    }
+    acc
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn repacked_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    use std::arch::x86_64::{_mm256_set1_epi8, _mm256_sub_epi8};
+    let mut acc = 0.0_f32;
+    let codes = x.codes.as_chunks::<32>().0;
+    for ((block, y), scale) in row.as_chunks::<BYTES>().0.iter().zip(codes).zip(x.scales) {
+        let weights = _mm256_sub_epi8(avx2::nibbles(block, 2), _mm256_set1_epi8(8));
+        let products = avx2::total(avx2::quad_products_signed(weights, avx2::load_codes(y, 0)));
+        acc = (avx2::halves_at(block, 0)[0] * scale).mul_add(products as f32, acc);
+    }
+    acc
 }

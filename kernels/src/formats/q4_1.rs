@@ -1,7 +1,7 @@
 //! Q4_1: 32 weights `scale * code + minimum`, code of 4 bits. Bytes: scale, minimum (f16), 16 of codes.
 
-use super::FormatSpec;
 use super::bits::{half_at, nibbles, put_half, put_nibbles, range, reciprocal};
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -17,10 +17,13 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8_1,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: None,
+    repacked: None,
 };
 
 const BYTES: usize = 20;

@@ -8,7 +8,7 @@ use std::arch::x86_64::{__m128i, __m256i};
 
 use super::bits::{half_at, put_half};
 use super::k_scales::{Grounded, pack, unpack};
-use super::{BatchDot, FormatSpec};
+use super::{BatchDot, FormatSpec, Kernel, RepackedDot};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,16 +24,32 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8K,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: Some(BatchDot {
         rows_from: 8,
         rows_multiple: 1,
         cols_multiple: 256,
-        scalar: tile_scalar,
-        #[cfg(target_arch = "x86_64")]
-        avx2: tile_avx2,
+        kernel: Kernel {
+            scalar: tile_scalar,
+            #[cfg(target_arch = "x86_64")]
+            avx2: tile_avx2,
+        },
+    }),
+    repacked: Some(RepackedDot {
+        one: Kernel {
+            scalar: repacked_scalar,
+            #[cfg(target_arch = "x86_64")]
+            avx2: repacked_avx2,
+        },
+        fours: Kernel {
+            scalar: repacked_fours_scalar,
+            #[cfg(target_arch = "x86_64")]
+            avx2: repacked_fours_avx2,
+        },
     }),
 };
 
@@ -90,7 +106,18 @@ fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
     lanes::scaled_sums(&codes_of(block), y, |chunk, _| i32::from(scales[chunk]))
 }
 
-/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`.
+/// The sum of [`products`] over each quarter of the block.
+fn quarters(block: &Block, y: &[i8; 256]) -> [i32; 4] {
+    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    let codes = codes_of(block);
+    std::array::from_fn(|quarter| {
+        let factor = |chunk, _| if chunk / 2 == quarter { i32::from(scales[chunk]) } else { 0 };
+        lanes::scaled_sums(&codes, y, factor).iter().sum()
+    })
+}
+
+/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`, a quarter
+/// of the block.
 fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 4] {
     let (_, minimums) = unpack(&block[SCALES..SCALES + 12]);
     let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
@@ -111,23 +138,33 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     lanes::sum(acc) + lanes::sum_four(acc_minimums)
 }
 
+/// [`products`] of each quarter of the block.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn quarters_avx2(block: &Block, y: &[i8; 256]) -> [__m256i; 4] {
+    use std::arch::x86_64::{_mm256_and_si256, _mm256_set1_epi8, _mm256_srli_epi16};
+    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
+    let mut quarters = [avx2::zero(); 4];
+    for (quarter, products) in quarters.iter_mut().enumerate() {
+        let mut bits = avx2::load_32(block, QS + 32 * quarter);
+        for chunk in [2 * quarter, 2 * quarter + 1] {
+            let codes = _mm256_and_si256(bits, _mm256_set1_epi8(15));
+            let y = avx2::load_codes(y, 32 * chunk);
+            *products = avx2::add_scaled(*products, scales.chunk(chunk), codes, y);
+            bits = _mm256_srli_epi16::<4>(bits);
+        }
+    }
+    quarters
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
-    use std::arch::x86_64::{_mm256_and_si256, _mm256_set1_epi8, _mm256_srli_epi16};
-    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
-    let mut products = avx2::zero();
-    for pair in 0..4 {
-        let mut bits = avx2::load_32(block, QS + 32 * pair);
-        for chunk in [2 * pair, 2 * pair + 1] {
-            let codes = _mm256_and_si256(bits, _mm256_set1_epi8(15));
-            let y = avx2::load_codes(y, 32 * chunk);
-            products = avx2::add_scaled(products, scales.chunk(chunk), codes, y);
-            bits = _mm256_srli_epi16::<4>(bits);
-        }
-    }
-    products
+    use std::arch::x86_64::_mm256_add_epi32;
+    let [a, b, c, d] = quarters_avx2(block, y);
+    _mm256_add_epi32(_mm256_add_epi32(a, b), _mm256_add_epi32(c, d))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -176,4 +213,60 @@ fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
         acc = value.mul_add(scale, acc);
     }
     acc
+}
+
+/// Repacked, one activation row: one number a block; the minimums are summed apart.
+fn repacked_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0_f32; 2];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
+        let products: i32 = quarters(block, y).iter().sum();
+        let ground: i32 = grounds(block, sums).iter().sum();
+        acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
+        acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+    }
+    acc[0] - acc[1]
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn repacked_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0_f32; 2];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+        let products = avx2::total(products_avx2(block, y));
+        let ground = avx2::total_four(grounds_avx2(block, sums));
+        acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
+        acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+    }
+    acc[0] - acc[1]
+}
+
+/// Repacked, four activation rows at once: one number a quarter of a block.
+fn repacked_fours_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0_f32; 2];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
+        for (products, ground) in quarters(block, y).into_iter().zip(grounds(block, sums)) {
+            acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
+            acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+        }
+    }
+    acc[0] - acc[1]
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn repacked_fours_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    let mut acc = [0.0_f32; 2];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+        let grounds = avx2::four(grounds_avx2(block, sums));
+        for (products, ground) in quarters_avx2(block, y).into_iter().zip(grounds) {
+            let products = avx2::total(products);
+            acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
+            acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+        }
+    }
+    acc[0] - acc[1]
 }

@@ -1,9 +1,9 @@
 //! Q5_0: 32 weights `scale * (code - 16)`, code of 5 bits. Bytes: scale (f16), 4 of fifth bits, 16 of low bits.
 
-use super::FormatSpec;
 use super::bits::{
     fifth_bits, half_at, nibbles, put_fifth_bits, put_half, put_nibbles, reciprocal, signed_extreme,
 };
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -19,10 +19,13 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8_0,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: None,
+    repacked: None,
 };
 
 const BYTES: usize = 22;

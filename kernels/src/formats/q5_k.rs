@@ -8,7 +8,7 @@ use std::arch::x86_64::{__m128i, __m256i};
 
 use super::bits::{half_at, put_half};
 use super::k_scales::{Grounded, pack, unpack};
-use super::{BatchDot, FormatSpec};
+use super::{BatchDot, FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -24,17 +24,22 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8K,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: Some(BatchDot {
         rows_from: 8,
         rows_multiple: 1,
         cols_multiple: 256,
-        scalar: tile_scalar,
-        #[cfg(target_arch = "x86_64")]
-        avx2: tile_avx2,
+        kernel: Kernel {
+            scalar: tile_scalar,
+            #[cfg(target_arch = "x86_64")]
+            avx2: tile_avx2,
+        },
     }),
+    repacked: None,
 };
 
 const BYTES: usize = 176;

@@ -1,7 +1,7 @@
 //! Q8_0: 32 weights `scale * code`, code of 8 bits. Bytes: scale (f16), 32 of codes.
 
-use super::FormatSpec;
 use super::bits::{half_at, put_half, reciprocal};
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -17,10 +17,13 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     activation: Activation::Q8_0,
     dequantize,
     quantize,
-    dot_scalar,
-    #[cfg(target_arch = "x86_64")]
-    dot_avx2,
+    dot: Kernel {
+        scalar: dot_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: dot_avx2,
+    },
     batch: None,
+    repacked: None,
 };
 
 const BYTES: usize = 34;

@@ -105,15 +105,22 @@ fn choose(bench: &Bench<'_>, checkpoint: &Checkpoint) -> Result<Reference, Troub
             return Ok(Reference::Live(oracle, golden.map(|golden| golden.manifest)));
         }
     }
-    let name = &bench.oracle.name;
     match bench.supplies.golden().map_err(failed)? {
         Some(golden) => Ok(Reference::Golden(golden)),
-        None => Err(Trouble::Skip(format!(
-            "there is no golden of {name} for this gate, and {name} is not provisioned: `gate oracle provision {name}`, \
-             or `gate run {} --live`",
-            bench.gate.name
-        ))),
+        None => Err(Trouble::Skip(without_golden(bench))),
     }
+}
+
+/// What to do without a golden.
+fn without_golden(bench: &Bench<'_>) -> String {
+    let (oracle, gate) = (&bench.oracle.name, &bench.gate.name);
+    if bench.wanted == Wanted::Golden {
+        return format!("there is no golden of {oracle} for this gate: `gate capture {gate}`");
+    }
+    format!(
+        "there is no golden of {oracle} for this gate, and {oracle} is not provisioned: `gate oracle provision {oracle}`, \
+         or `gate run {gate} --live`"
+    )
 }
 
 /// What an error of the oracles' side means for the run.

@@ -136,6 +136,8 @@ pub fn count(reference: &GoldenCase, generate: &GenerateSpec) -> Option<Violatio
         format!("has {found} tokens where {asked} were asked for")
     } else if reference.steps.len() != found {
         format!("has {} steps for {found} tokens", reference.steps.len())
+    } else if reference.steps.iter().all(|step| step.top.is_empty()) {
+        "has no ranking at all".to_owned()
     } else {
         let window = generate.top_logprobs.0;
         let mut steps = reference.steps.iter().zip(&reference.ids);

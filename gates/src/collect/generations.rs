@@ -248,8 +248,7 @@ fn read_again(
             let completion = oracle.complete(&request(prefix, 1, generate))?;
             let top = completion.steps.first().map(top_of).unwrap_or_default();
             // Where the server reports nothing there is nothing to read.
-            sample.reread =
-                (!top.is_empty()).then_some(Reread { position: divergence.index, top });
+            sample.reread = (!top.is_empty()).then_some(Reread { position: divergence.index, top });
         }
     }
     Ok(())

@@ -146,7 +146,7 @@ fn tiers() -> impl Iterator<Item = Tier> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dots_are_near_the_exact_product(seed: u64, blocks in 1_usize..7, shift in -6_i32..7) {

@@ -1,7 +1,7 @@
 //! The AVX2+FMA+F16C vocabulary of the block formats, and the dense dot products.
 //!
 //! Functions here are safe to call from one another; entering from plain code needs `unsafe` and a detected tier, which
-//! happens in one place (`Dot::call`). Register names: `x` weights, `y` activation codes.
+//! happens in `Dot::call` and in the two public dense dot products. Register names: `x` weights, `y` activation codes.
 
 use std::arch::x86_64::{
     __m128, __m128i, __m256, __m256i, _mm_add_epi32, _mm_add_ps, _mm_add_ss, _mm_cvtepu8_epi16,

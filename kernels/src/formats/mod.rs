@@ -5,7 +5,7 @@ mod bf16;
 mod bits;
 mod f16;
 mod f32;
-mod k_scales;
+mod k_blocks;
 mod q2_k;
 mod q3_k;
 mod q4_0;

@@ -7,7 +7,7 @@
 use std::arch::x86_64::__m256i;
 
 use super::bits::{half_at, put_half};
-use super::k_scales::Centred;
+use super::k_blocks::{Centred, pairs};
 use super::{BatchDot, FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
@@ -44,17 +44,6 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
 
 const BYTES: usize = 110;
 type Block = [u8; BYTES];
-
-/// The blocks of a row beside the activation's codes, sums of codes and scales.
-fn pairs<'a>(
-    row: &'a [u8],
-    x: ActivationRow<'a>,
-) -> impl Iterator<Item = (&'a Block, &'a [i8; 256], &'a [i16; 16], f32)> {
-    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
-    blocks
-        .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
-        .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
-}
 
 const QS: usize = 32;
 const SCALES: usize = 96;

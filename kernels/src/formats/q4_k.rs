@@ -7,7 +7,7 @@
 use std::arch::x86_64::{__m128i, __m256i};
 
 use super::bits::{half_at, put_half};
-use super::k_scales::{Grounded, pack, unpack};
+use super::k_blocks::{Grounded, pack, pairs, unpack};
 use super::{BatchDot, FormatSpec, Kernel, RepackedDot};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
@@ -56,21 +56,11 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
 const BYTES: usize = 144;
 type Block = [u8; BYTES];
 
-/// The blocks of a row beside the activation's codes, sums of codes and scales.
-fn pairs<'a>(
-    row: &'a [u8],
-    x: ActivationRow<'a>,
-) -> impl Iterator<Item = (&'a Block, &'a [i8; 256], &'a [i16; 16], f32)> {
-    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
-    blocks
-        .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
-        .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
-}
-
 const UNIT: usize = 0;
 const MINIMUM_UNIT: usize = 2;
 const SCALES: usize = 4;
 const QS: usize = 16;
+
 fn codes_of(block: &Block) -> [i8; 256] {
     std::array::from_fn(|i| (block[QS + i / 64 * 32 + i % 32] >> (i % 64 / 32 * 4) & 15) as i8)
 }

@@ -1,7 +1,8 @@
 //! Q5_1: 32 weights `scale * code + minimum`, code of 5 bits. Bytes: scale, minimum (f16), 4 of fifth bits, 16 of low bits.
 
 use super::bits::{
-    fifth_bits, half_at, nibbles, put_fifth_bits, put_half, put_nibbles, range, reciprocal,
+    fifth_bits, half_at, nibbles, pairs_with_sums, put_fifth_bits, put_half, put_nibbles, range,
+    reciprocal,
 };
 use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
@@ -55,21 +56,10 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
     }
 }
 
-/// The blocks of a row beside the activation's codes, scales and sums.
-fn pairs<'a>(
-    row: &'a [u8],
-    x: ActivationRow<'a>,
-) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [i8; 32], f32, f32)> {
-    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
-    blocks
-        .zip(x.scales.iter().zip(x.sums))
-        .map(|((block, y), (scale, sum))| (block, y, *scale, *sum))
-}
-
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     let mut acc = [0.0; 8];
     let mut minimums = 0.0_f32;
-    for (block, y, scale, sum) in pairs(row, x) {
+    for (block, y, scale, sum) in pairs_with_sums::<BYTES>(row, x) {
         minimums = half_at(block, 2).mul_add(sum, minimums);
         lanes::fma(&mut acc, half_at(block, 0) * scale, lanes::quad_sums(&codes_of(block), y));
     }
@@ -85,7 +75,7 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     };
     let mut acc = _mm256_setzero_ps();
     let mut minimums = 0.0_f32;
-    for (block, y, scale, sum) in pairs(row, x) {
+    for (block, y, scale, sum) in pairs_with_sums::<BYTES>(row, x) {
         let [step, minimum] = avx2::halves_at(block, 0);
         minimums = minimum.mul_add(sum, minimums);
         let fifth = _mm256_and_si256(avx2::bit_mask(block, 4), _mm256_set1_epi8(16));

@@ -1,8 +1,9 @@
-//! What the K formats share: the packed six-bit scales of Q4_K and Q5_K, and a plain way to choose scales.
+//! What the K formats share: walking a row, the packed six-bit scales of Q4_K and Q5_K, a plain way to choose scales.
 
 use half::f16;
 
 use super::bits::{range, reciprocal, signed_extreme};
+use crate::activation::ActivationRow;
 
 /// The eight scales and eight minimums of 12 bytes, four at a time. The first four of each lie in the low six bits of
 /// bytes 0..4 and 4..8; the last four have their low halves in bytes 8..12 and their top two bits above the first four.
@@ -90,4 +91,15 @@ impl Centred {
         let inverse = reciprocal(self.unit * f32::from(self.scales[i / 16]));
         (x[i] * inverse).round().clamp(lowest, -lowest - 1.0) as i8
     }
+}
+
+/// The blocks of a row beside the activation's codes, sums of codes and scales.
+pub(super) fn pairs<'a, const BYTES: usize>(
+    row: &'a [u8],
+    x: ActivationRow<'a>,
+) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [i8; 256], &'a [i16; 16], f32)> {
+    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
+    blocks
+        .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
+        .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
 }

@@ -17,6 +17,7 @@ struct Layout {
 }
 
 /// The filter, with the arguments that transformers gives it.
+#[expect(clippy::needless_pass_by_value, reason = "the template engine hands arguments over")]
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let ascii = arguments.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false);
     let indent = match arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none())

@@ -12,41 +12,41 @@ use crate::gguf_file;
 /// One file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fixture {
+pub(crate) struct Fixture {
     /// Where the ids come from.
-    pub provenance: String,
+    pub(crate) provenance: String,
     /// The keys of the GGUF file.
-    pub metadata: Map<String, Value>,
-    pub groups: Vec<Group>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) groups: Vec<Group>,
 }
 
 /// Cases for one variant of the vocabulary.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Group {
+pub(crate) struct Group {
     /// Keys that differ from the fixture's.
-    pub overrides: Map<String, Value>,
-    pub cases: Vec<Case>,
+    pub(crate) overrides: Map<String, Value>,
+    pub(crate) cases: Vec<Case>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
-    pub text: String,
-    pub add_special: bool,
-    pub parse_special: bool,
-    pub ids: Vec<u32>,
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) add_special: bool,
+    pub(crate) parse_special: bool,
+    pub(crate) ids: Vec<u32>,
 }
 
 impl Fixture {
     /// Reads `tests/tokenizer/NAME.json`.
-    pub fn read(name: &str) -> Self {
+    pub(crate) fn read(name: &str) -> Self {
         let path = folder().join(format!("{name}.json"));
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
     /// The metadata with some keys replaced.
-    pub fn with(&self, overrides: &Map<String, Value>) -> Vec<(String, Value)> {
+    pub(crate) fn with(&self, overrides: &Map<String, Value>) -> Vec<(String, Value)> {
         let mut metadata = self.metadata.clone();
         metadata.extend(overrides.clone());
         metadata.into_iter().collect()
@@ -54,12 +54,12 @@ impl Fixture {
 }
 
 /// The folder of the fixtures.
-pub fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tokenizer")
 }
 
 /// The tokenizer of a GGUF file with these keys.
-pub fn tokenizer(metadata: &[(String, Value)]) -> Result<Tokenizer, TokenizerError> {
+pub(crate) fn tokenizer(metadata: &[(String, Value)]) -> Result<Tokenizer, TokenizerError> {
     let file = gguf_file::write(metadata);
     let checkpoint = Checkpoint::open(file.path())?;
     let Checkpoint::Gguf(gguf) = &checkpoint else { unreachable!("the file ends in .gguf") };

@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 /// A GGUF file with these keys and no tensors. Whole numbers become uint32 (int32 in arrays), other numbers
 /// float32; an array takes the type of its first element.
-pub fn write(metadata: &[(String, Value)]) -> NamedTempFile {
+pub(crate) fn write(metadata: &[(String, Value)]) -> NamedTempFile {
     let mut bytes = b"GGUF".to_vec();
     bytes.extend(3_u32.to_le_bytes());
     bytes.extend(0_u64.to_le_bytes());

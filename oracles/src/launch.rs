@@ -247,6 +247,11 @@ impl Server {
         &self.log
     }
 
+    /// The process, which is also its group.
+    pub fn process_id(&self) -> u32 {
+        self.group.child.id()
+    }
+
     /// An error of the client as it is when the process has died: that it has.
     fn judged<T>(
         &mut self,

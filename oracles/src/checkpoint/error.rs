@@ -110,6 +110,12 @@ pub enum HubError {
         /// How often it was tried.
         attempts: u32,
     },
+    /// One redirect after another, or one to nowhere.
+    #[error("{url}: its redirects lead nowhere")]
+    Redirects {
+        /// The address.
+        url: String,
+    },
     /// Any other status.
     #[error("{url}: status {status} after {attempts} attempts")]
     Status {

@@ -124,7 +124,7 @@ impl Clients {
                 None => break,
             }
         }
-        Err(HubError::Status { url: url.to_owned(), status: 310, attempts: 10 })
+        Err(HubError::Redirects { url: url.to_owned() })
     }
 }
 

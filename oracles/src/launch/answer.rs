@@ -105,8 +105,12 @@ fn steps(
         return Ok(Vec::new());
     }
     let key = "completion_probabilities";
-    let list = answer.get(key).and_then(Value::as_array);
-    let list = list.ok_or_else(|| Fault::new(key, "a list", shown(answer.get(key))))?;
+    // The server leaves the key out when it has nothing to report.
+    let list = match answer.get(key) {
+        None => &[][..],
+        Some(Value::Array(list)) => list,
+        other => return Err(Fault::new(key, "a list", shown(other))),
+    };
     let wanted = (request.top_logprobs as usize).min(vocabulary.unwrap_or(usize::MAX));
     let entries: Vec<Step> = list
         .iter()

@@ -1,0 +1,128 @@
+//! Goldens: written from an oracle's answers, refused when a byte changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use oracles::checkpoint::Checkpoint;
+use oracles::golden::{Capture, Golden, GoldenError, GoldenPrompt};
+use oracles::mock::{Completed, MockAnswers, MockOracle};
+use oracles::verbs::{Completion, CompletionRequest, FinishReason, Identity, Step};
+use oracles::{Error, Progress};
+
+use crate::fixture::Place;
+
+fn prompts() -> Vec<GoldenPrompt> {
+    (0..3)
+        .map(|n| GoldenPrompt {
+            id: format!("p{n}"),
+            prompt_text: format!("prompt {n}"),
+            prompt_ids: vec![n, n + 1],
+            max_tokens: 1,
+            top_logprobs: 2,
+            ignore_eos: false,
+        })
+        .collect()
+}
+
+fn mock(dies_after: Option<u64>) -> MockOracle {
+    let complete = prompts()
+        .iter()
+        .map(|prompt| Completed {
+            request: CompletionRequest {
+                prompt_ids: prompt.prompt_ids.clone(),
+                max_tokens: 1,
+                top_logprobs: 2,
+                ignore_eos: false,
+            },
+            completion: Completion {
+                ids: vec![7042],
+                text: " Paris".to_owned(),
+                finish_reason: FinishReason::Length,
+                steps: vec![Step {
+                    id: 7042,
+                    logprob: Some(-0.258_899_9),
+                    top: vec![(7042, -0.258_899_9), (260, -2.764_557)],
+                }],
+            },
+        })
+        .collect();
+    let identity = Identity {
+        name: "mock".to_owned(),
+        version: "1".to_owned(),
+        source_sha256: String::new(),
+        binary_sha256: String::new(),
+        build: BTreeMap::new(),
+        flags: Vec::new(),
+        cpu_features: Vec::new(),
+        settings: BTreeMap::new(),
+    };
+    MockOracle::new(MockAnswers {
+        identity,
+        tokenize: Vec::new(),
+        detokenize: Vec::new(),
+        render_chat: Vec::new(),
+        complete,
+        dies_after,
+    })
+}
+
+fn capture(place: &Place, oracle: &mut MockOracle) -> oracles::Result<Golden> {
+    let checkpoint = Checkpoint {
+        name: "model".to_owned(),
+        path: "model.gguf".into(),
+        sha256: "ab".to_owned(),
+        bytes: 1,
+    };
+    let capture = Capture {
+        gate: "greedy",
+        checkpoint: &checkpoint,
+        prompts_sha256: "cd",
+        prompts: &prompts(),
+        noise: None,
+    };
+    Golden::capture(&place.home, oracle, &capture, Progress::Silent)
+}
+
+#[test]
+fn what_was_captured_is_read() {
+    let place = Place::new();
+    assert_eq!(Golden::read(&place.home, "mock", "greedy").unwrap(), None);
+    let captured = capture(&place, &mut mock(None)).unwrap();
+    let read = Golden::read(&place.home, "mock", "greedy").unwrap().unwrap();
+    assert_eq!(read, captured);
+    assert_eq!(read.cases.len(), 3);
+    assert_eq!(read.manifest.checkpoint.sha256, "ab");
+}
+
+#[test]
+fn an_oracle_that_dies_half_way_leaves_no_golden() {
+    let place = Place::new();
+    let error = capture(&place, &mut mock(Some(2))).unwrap_err();
+    assert!(matches!(error, Error::Verb(_)), "{error}");
+    assert!(!place.home.golden_dir("mock", "greedy").exists());
+}
+
+#[test]
+fn a_changed_byte_is_refused() {
+    let place = Place::new();
+    capture(&place, &mut mock(None)).unwrap();
+    let path = place.home.golden_dir("mock", "greedy").join("cases.jsonl");
+    let text = fs::read_to_string(&path).unwrap().replacen("7042", "7043", 1);
+    fs::write(&path, text).unwrap();
+    let error = Golden::read(&place.home, "mock", "greedy").unwrap_err();
+    assert!(
+        matches!(&error, Error::Golden(GoldenError::Changed { path: named, .. }) if *named == path),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_unknown_key_is_refused() {
+    let place = Place::new();
+    capture(&place, &mut mock(None)).unwrap();
+    let path = place.home.golden_dir("mock", "greedy").join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap().replacen('{', r#"{"subject":1,"#, 1);
+    fs::write(&path, text).unwrap();
+    let error = Golden::read(&place.home, "mock", "greedy").unwrap_err();
+    assert!(error.to_string().contains("subject"), "{error}");
+}

@@ -166,7 +166,7 @@ struct Product {
     n: usize,
     row_seed: u64,
     x_seed: u64,
-    product: String,
+    bits: String,
 }
 
 /// Compares every product on every tier; returns how many a tier has.
@@ -182,7 +182,7 @@ fn products(cases: &[Product], order: Order) -> usize {
             matmul_in_order(&pool, order, &weights, &x, &mut out, &mut scratch).expect("lengths");
             let found = fnv(out.iter().flat_map(|v| v.to_le_bytes()));
             let label = format!("{format} {} x {}, n {}, {tier}", case.rows, case.cols, case.n);
-            assert_eq!(found, case.product, "{label}");
+            assert_eq!(found, case.bits, "{label}");
         }
     }
     cases.len()

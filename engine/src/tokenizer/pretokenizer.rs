@@ -61,8 +61,10 @@ const DEEPSEEK_PUNCTUATION: &str = r"\s?[!-/:-~！-／：-～‘-‟、-。]+";
 const DEEPSEEK_CJK: &str = r"[[\x{0800}-\x{9FA5}\x{AC00}-\x{D7FF}]&&[^\s]]+";
 const IDEOGRAPHS_AND_KANA: &str = r"[\x{4E00}-\x{9FA5}\x{3040}-\x{30FF}]+";
 const BLOOM: &str = r" ?[^(\s|.,!?…。，、।۔،)]+";
-/// Numbers in groups of three, counted from the right.
-const THREE_FROM_THE_RIGHT: &str = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))";
+/// Numbers in groups of three, counted from the right; llama.cpp leaves the text before a number with its
+/// first group. Matches only begin where the one before has ended, so that text without numbers costs
+/// one look.
+const THREE_FROM_THE_RIGHT: &str = r"\G\P{N}*+\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))";
 const AFMOE_SCRIPTS: &str = r"[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+";
 const LINES: &str = r"[^\n]+|\n+";
 

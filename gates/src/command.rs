@@ -206,13 +206,13 @@ struct Context {
 }
 
 impl Context {
-    /// Writes data to standard output.
-    fn print(&self, text: &str) -> Result<(), CommandError> {
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
-    }
-
     fn records_folder(&self) -> PathBuf {
         self.home.root.join("records")
     }
+}
+
+/// Writes data to standard output.
+fn print(text: &str) -> Result<(), CommandError> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
 }

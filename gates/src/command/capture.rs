@@ -33,7 +33,7 @@ pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError>
             noise.logprob_difference_max_mnats, noise.steps, noise.ids_differ, noise.method
         )
     });
-    context.print(&format!(
+    super::print(&format!(
         "captured     {} cases of {name}, each answered {} times, all identical\n\
          oracle       {} {} (binary {})\n\
          noise        {noise}\n\

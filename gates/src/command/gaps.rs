@@ -18,14 +18,14 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     let records = Store::open(context.records_folder())?.read_all()?;
     let present = Present::of_tree(root, pins(context)?)?;
     if as_json {
-        context.print(&gap::render_json(&tracks, &records, &present))?;
+        super::print(&gap::render_json(&tracks, &records, &present))?;
         return Ok(0);
     }
     if !check {
         let path = root.join(PAGE);
         std::fs::write(&path, gap::render_markdown(&tracks, &records, &present))
             .map_err(|source| gap::PageError::Io { path: path.clone(), source })?;
-        context.print(&format!("wrote {}\n", path.display()))?;
+        super::print(&format!("wrote {}\n", path.display()))?;
         return Ok(0);
     }
     let mut complaints: Vec<String> =
@@ -36,14 +36,14 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
         Err(error) => return Err(error.into()),
     }
     if complaints.is_empty() {
-        context.print(&format!(
+        super::print(&format!(
             "{PAGE} agrees with {} tracks and {} records\n",
             tracks.tracks.len(),
             records.len()
         ))?;
         return Ok(0);
     }
-    context.print(&(complaints.join("\n") + "\n"))?;
+    super::print(&(complaints.join("\n") + "\n"))?;
     Ok(exit_status(Word::Fail))
 }
 

@@ -27,11 +27,11 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
             })
         };
         let gates: Vec<_> = gates.iter().map(object).collect();
-        context.print(&format!("{:#}\n", json!({ "gates": gates })))?;
+        super::print(&format!("{:#}\n", json!({ "gates": gates })))?;
         return Ok(0);
     }
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(comfy_table::presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["gate", "kinds", "oracle", "faults", "what it shows"]);
     for gate in &gates {
@@ -39,13 +39,13 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
         let kinds = kind::names(&gate.spec).join(", ");
         table.add_row([&gate.name, &kinds, &gate.spec.oracle, &faults, &gate.spec.summary]);
     }
-    context.print(&format!("{table}\n"))?;
+    super::print(&format!("{table}\n"))?;
     Ok(0)
 }
 
 pub(super) fn explain(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
-    context.print(&explanation(&declared))?;
+    super::print(&explanation(&declared))?;
     Ok(0)
 }
 

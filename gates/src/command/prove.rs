@@ -28,11 +28,11 @@ pub(super) fn prove(context: &Context, arguments: &ProveArguments) -> Result<u8,
         if arguments.json {
             objects.push(object(declared, &outcome, word));
         } else {
-            context.print(&text(&declared.gate.name, &outcome, word))?;
+            super::print(&text(&declared.gate.name, &outcome, word))?;
         }
     }
     if arguments.json {
-        context.print(&format!("{:#}\n", json!({ "proofs": objects })))?;
+        super::print(&format!("{:#}\n", json!({ "proofs": objects })))?;
     }
     Ok(status)
 }
@@ -90,7 +90,7 @@ fn text(name: &str, outcome: &Outcome, word: Word) -> String {
 
 fn table(proofs: &[Proof]) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(comfy_table::presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["fault", "what was planted", "", "how it was caught"]);
     for proof in proofs {

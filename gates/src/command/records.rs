@@ -10,7 +10,7 @@ pub(super) fn list(context: &Context) -> Result<u8, CommandError> {
         format!("{} {} {}\n", record.id, record.verdict.word.as_str(), record.verdict.reason)
     };
     let lines: String = read(context)?.iter().map(line).collect();
-    context.print(&lines)?;
+    super::print(&lines)?;
     Ok(0)
 }
 
@@ -19,7 +19,7 @@ pub(super) fn show(context: &Context, id: &str) -> Result<u8, CommandError> {
     let found = records.iter().find(|record| record.id == id);
     let record = found.ok_or_else(|| CommandError::NoRecord(id.to_owned()))?;
     let value = serde_json::to_value(record).unwrap_or_default();
-    context.print(&format!("{value:#}\n"))?;
+    super::print(&format!("{value:#}\n"))?;
     Ok(0)
 }
 

@@ -31,11 +31,11 @@ pub(super) fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Com
         if arguments.json {
             objects.push(object(&finished));
         } else {
-            context.print(&(finished.report.join("\n") + "\n"))?;
+            super::print(&(finished.report.join("\n") + "\n"))?;
         }
     }
     if arguments.json {
-        context.print(&format!("{:#}\n", json!({ "runs": objects })))?;
+        super::print(&format!("{:#}\n", json!({ "runs": objects })))?;
     }
     Ok(exit_status(worst))
 }
@@ -75,7 +75,8 @@ fn reproduce(arguments: &RunArguments, name: &str) -> String {
         command += " --golden";
     }
     if let Some(path) = &arguments.plumb {
-        command += &format!(" --plumb {}", path.display());
+        command += " --plumb ";
+        command += &path.display().to_string();
     }
     command
 }

@@ -13,7 +13,7 @@ pub(super) fn fetch(context: &Context, name: &str) -> Result<u8, CommandError> {
         Some(checkpoint) => checkpoint,
         None => checkpoint::fetch(&context.home, &spec, context.progress)?,
     };
-    context.print(&format!(
+    super::print(&format!(
         "{} {} bytes, sha256 {}\n{}\n",
         checkpoint.name,
         checkpoint.bytes,
@@ -25,7 +25,7 @@ pub(super) fn fetch(context: &Context, name: &str) -> Result<u8, CommandError> {
 
 pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError> {
     let mut objects = Vec::new();
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     for name in registry::names(&context.home)? {
         let spec = OracleSpec::load(&context.home, &name)?;
         let folder = provision::provisioned(&context.home, &spec)?.map(|found| found.dir);
@@ -34,7 +34,10 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
             Some(folder) => format!("provisioned in {}", folder.display()),
             None => format!("not provisioned (`gate oracle provision {name}`)"),
         };
-        lines += &format!("{name} {}: {}\n  {state}\n", declared.package.version, declared.summary);
+        lines.push(format!(
+            "{name} {}: {}\n  {state}\n",
+            declared.package.version, declared.summary
+        ));
         objects.push(json!({
             "name": name,
             "version": declared.package.version,
@@ -43,15 +46,16 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
             "provisioned": folder,
         }));
     }
-    let text = if as_json { format!("{:#}\n", json!({ "oracles": objects })) } else { lines };
-    context.print(&text)?;
+    let text =
+        if as_json { format!("{:#}\n", json!({ "oracles": objects })) } else { lines.concat() };
+    super::print(&text)?;
     Ok(0)
 }
 
 pub(super) fn provision(context: &Context, name: &str) -> Result<u8, CommandError> {
     let spec = OracleSpec::load(&context.home, name)?;
     let provisioned = provision::provision(&context.home, &spec, context.progress)?;
-    context.print(&format!(
+    super::print(&format!(
         "{name} {} is provisioned in {}\n",
         spec.declared.package.version,
         provisioned.dir.display()

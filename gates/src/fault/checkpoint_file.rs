@@ -145,7 +145,7 @@ mod tests {
         let changed: Vec<usize> =
             (0..64).filter(|index| patched.bytes[*index] != *index as u8).collect();
         assert_eq!(changed, [11, 13, 31, 33]);
-        assert_eq!(patched.bytes[11], 11 ^ 0x80);
+        assert_eq!(patched.bytes[11], 0x0b ^ 0x80);
     }
 
     #[test]

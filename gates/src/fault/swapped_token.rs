@@ -10,6 +10,10 @@ pub(super) const FAULT: Fault = Fault {
     act: Act::Answer(plant),
 };
 
+#[expect(
+    clippy::ptr_arg,
+    reason = "the type of every fault on answers; others add and remove lines"
+)]
 fn plant(lines: &mut Vec<Value>) {
     let Some(line) = lines.iter_mut().find(|line| line.get("ids").is_some()) else { return };
     let Some(middle) = ids_mut(line).map(|ids| ids.len() / 2) else { return };

@@ -19,19 +19,19 @@ pub fn explain(check: &TokenizerCheck) -> String {
             "every vocabulary with tests that the oracle's pinned source carries"
         }
     };
-    let mut text = format!(
-        "ids equal, text by text, and the oracle's ids decode to the text. Corpus: {corpus}."
-    );
-    for spaced in &check.spaced {
-        text += &format!(
-            "\n{} decodes to a space and the text, because: {}",
-            spaced.vocabulary, spaced.because.0
-        );
-    }
-    for lossy in &check.lossy {
-        text += &format!("\n{} is not decoded, because: {}", lossy.vocabulary, lossy.because.0);
-    }
-    text
+    let spaced =
+        check.spaced.iter().map(|exception| (exception, "decodes to a space and the text"));
+    let lossy = check.lossy.iter().map(|exception| (exception, "is not decoded"));
+    let exceptions: Vec<String> = spaced
+        .chain(lossy)
+        .map(|(exception, how)| {
+            format!("\n{} {how}, because: {}", exception.vocabulary, exception.because.0)
+        })
+        .collect();
+    let exceptions = exceptions.concat();
+    format!(
+        "ids equal, text by text, and the oracle's ids decode to the text. Corpus: {corpus}.{exceptions}"
+    )
 }
 
 /// How one text came out, when it does not agree.

@@ -247,7 +247,7 @@ impl Subject<'_> {
         model: &Path,
         requests: &[GenerateRequest],
     ) -> Result<Answers<Generated>, SubjectError> {
-        let lines: Vec<String> = requests.iter().map(|request| request.line()).collect();
+        let lines: Vec<String> = requests.iter().map(GenerateRequest::line).collect();
         let mut arguments = self.model_arguments(Some(model));
         arguments.push("--json-lines".to_owned());
         let raw = self.ask(Verb::Generate, arguments, lines)?;
@@ -262,7 +262,7 @@ impl Subject<'_> {
         model: &Path,
         requests: &[TokenizeRequest],
     ) -> Result<Answers<Tokenized>, SubjectError> {
-        let lines: Vec<String> = requests.iter().map(|request| request.line()).collect();
+        let lines: Vec<String> = requests.iter().map(TokenizeRequest::line).collect();
         let arguments = vec![model.display().to_string(), "--json-lines".to_owned()];
         let raw = self.ask(Verb::Tokenize, arguments, lines)?;
         let expected: Vec<(&str, ())> =

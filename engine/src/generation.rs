@@ -104,9 +104,8 @@ impl Step {
         let normaliser = log_sum_exp(logits);
         let logprob = |id: u32| (f64::from(logits[id as usize]) - normaliser) as f32;
         let mut ids: Vec<u32> = (0..logits.len() as u32).collect();
-        let order = |a: &u32, b: &u32| {
-            logits[*b as usize].total_cmp(&logits[*a as usize]).then(a.cmp(b))
-        };
+        let order =
+            |a: &u32, b: &u32| logits[*b as usize].total_cmp(&logits[*a as usize]).then(a.cmp(b));
         if top < ids.len() {
             if top > 0 {
                 ids.select_nth_unstable_by(top - 1, order);
@@ -114,7 +113,11 @@ impl Step {
             ids.truncate(top);
         }
         ids.sort_unstable_by(order);
-        Self { id, logprob: logprob(id), top: ids.into_iter().map(|id| (id, logprob(id))).collect() }
+        Self {
+            id,
+            logprob: logprob(id),
+            top: ids.into_iter().map(|id| (id, logprob(id))).collect(),
+        }
     }
 }
 

@@ -23,7 +23,9 @@ pub enum RunError {
         vocabulary: usize,
     },
     /// More tokens than the context holds.
-    #[error("{asked} tokens do not fit in a context of {context}; shorten the request or raise --max-context")]
+    #[error(
+        "{asked} tokens do not fit in a context of {context}; shorten the request or raise --max-context"
+    )]
     ContextOverflow {
         /// Prompt and answer together.
         asked: usize,

@@ -179,7 +179,8 @@ fn uniform(seed: u64, counter: u64) -> f64 {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     };
-    let state = mix(seed.wrapping_add(GOLDEN)).wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN));
+    let state =
+        mix(seed.wrapping_add(GOLDEN)).wrapping_add(counter.wrapping_add(1).wrapping_mul(GOLDEN));
     (mix(state) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -227,8 +228,12 @@ mod tests {
 
     #[test]
     fn penalties_look_at_what_was_seen() {
-        let settings =
-            Sampling { repetition_penalty: 2.0, presence_penalty: 0.5, frequency_penalty: 0.25, ..Sampling::default() };
+        let settings = Sampling {
+            repetition_penalty: 2.0,
+            presence_penalty: 0.5,
+            frequency_penalty: 0.25,
+            ..Sampling::default()
+        };
         let sampler = Sampler::new(settings);
         let penalised = sampler.penalise(&[2.0, -1.0, 4.0, 1.0], &[0, 1], &[2, 2]);
         assert_eq!(penalised, [1.0, -2.0, 1.0, 1.0]);

@@ -39,7 +39,11 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
     let session = Session::open(&checkpoint, &arguments.model.run)?;
     session.template()?;
     let mut conversation = Conversation {
-        messages: arguments.system.iter().map(|text| Message::text("system", text.as_str())).collect(),
+        messages: arguments
+            .system
+            .iter()
+            .map(|text| Message::text("system", text.as_str()))
+            .collect(),
         runner: session.runner()?,
         seen: Vec::new(),
         session: &session,

@@ -38,7 +38,8 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
     let session = Session::open(&checkpoint, &arguments.model.run)?;
     let mut taps = Taps::on(arguments.taps.clone());
     let mut runner = session.runner()?;
-    let Some(prompt) = arguments.ids.len().checked_sub(arguments.decode).filter(|&len| len > 0) else {
+    let Some(prompt) = arguments.ids.len().checked_sub(arguments.decode).filter(|&len| len > 0)
+    else {
         let fault = "it leaves no prompt before the tokens to decode".to_owned();
         return Err(CliError::Argument { name: "--decode", fault });
     };

@@ -103,17 +103,20 @@ impl CliError {
     /// The exit status: 2 for wrong usage and bad input, 1 for the rest.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Kernels(_) | Self::Interrupt(_) | Self::Write { .. } | Self::Stream { .. } => FAILURE,
-            Self::Inspect(InspectError::Output(_) | InspectError::Json(_)) => FAILURE,
+            Self::Kernels(_)
+            | Self::Interrupt(_)
+            | Self::Write { .. }
+            | Self::Stream { .. }
+            | Self::Inspect(InspectError::Output(_) | InspectError::Json(_)) => FAILURE,
             _ => BAD_INPUT,
         }
     }
 
     /// Whether the reader of stdout has gone away, which is no failure.
     pub fn is_broken_pipe(&self) -> bool {
-        let source = match self {
-            Self::Stream { source, .. } | Self::Inspect(InspectError::Output(source)) => source,
-            _ => return false,
+        let (Self::Stream { source, .. } | Self::Inspect(InspectError::Output(source))) = self
+        else {
+            return false;
         };
         source.kind() == io::ErrorKind::BrokenPipe
     }

@@ -144,7 +144,10 @@ fn kernels(
 }
 
 /// The kind of tokenizer, as the checkpoint names it.
-fn tokenizer_name(checkpoint: &Checkpoint, session: &Session<'_>) -> Result<Option<String>, CliError> {
+fn tokenizer_name(
+    checkpoint: &Checkpoint,
+    session: &Session<'_>,
+) -> Result<Option<String>, CliError> {
     if session.find_tokenizer().is_none() {
         return Ok(None);
     }

@@ -131,7 +131,8 @@ fn answer(
     line: &str,
 ) -> Result<String, (Value, Refusal)> {
     let request: Request = serde_json::from_str(line).map_err(|error| {
-        let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
+        let id =
+            serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         (id.unwrap_or(Value::Null), Refusal::invalid(error.to_string()))
     })?;
     let id = || Value::String(request.id.clone());
@@ -180,7 +181,11 @@ fn respond(
 fn text(session: &Session<'_>, generated: &Generated) -> Result<Option<String>, Refusal> {
     let Some(tokenizer) = session.find_tokenizer() else { return Ok(None) };
     let ids = match generated.ids.split_last() {
-        Some((last, rest)) if generated.finish_reason == FinishReason::Stop && session.ends(*last) => rest,
+        Some((last, rest))
+            if generated.finish_reason == FinishReason::Stop && session.ends(*last) =>
+        {
+            rest
+        }
         _ => &generated.ids,
     };
     Ok(Some(tokenizer.decode(ids, true).map_err(CliError::from)?))

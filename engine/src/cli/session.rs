@@ -34,7 +34,12 @@ impl<'c> Session<'c> {
                 return Err(CliError::Argument { name: "--max-context", fault });
             }
         };
-        Ok(Self { checkpoint, model, max_context, tokenizer: Tokenizer::of_checkpoint(checkpoint)? })
+        Ok(Self {
+            checkpoint,
+            model,
+            max_context,
+            tokenizer: Tokenizer::of_checkpoint(checkpoint)?,
+        })
     }
 
     /// A runner of one sequence.

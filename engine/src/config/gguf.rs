@@ -87,14 +87,20 @@ impl Reader<'_> {
             (None | Some("none"), _) => self.divisors(head_dim)?,
             (Some("linear"), Some(factor)) if factor > 0.0 => RopeScaling::Linear { factor },
             (Some(kind), _) => {
-                return Err(self.refuse("rope.scaling.type", kind, "\"none\", or \"linear\" with a factor"));
+                return Err(self.refuse(
+                    "rope.scaling.type",
+                    kind,
+                    "\"none\", or \"linear\" with a factor",
+                ));
             }
         };
         Ok(RopeConfig { base, pairs: self.family.converted_pairs, scaling })
     }
 
     fn divisors(&self, head_dim: usize) -> Result<RopeScaling, ConfigError> {
-        let Some(tensor) = self.checkpoint.find(ROPE_DIVISORS) else { return Ok(RopeScaling::None) };
+        let Some(tensor) = self.checkpoint.find(ROPE_DIVISORS) else {
+            return Ok(RopeScaling::None);
+        };
         let mut divisors = vec![0.0; head_dim / 2];
         kernels::dequantize_row(tensor.format, tensor.bytes, &mut divisors).map_err(|error| {
             ConfigError::Value {
@@ -128,7 +134,10 @@ impl Reader<'_> {
 
     fn refuse_unknown(&self) -> Result<(), ConfigError> {
         let prefix = self.key("");
-        let unknown: Vec<String> = self.file.metadata().unused()
+        let unknown: Vec<String> = self
+            .file
+            .metadata()
+            .unused()
             .into_iter()
             .filter(|key| {
                 let name = key.strip_prefix(&prefix);

@@ -104,7 +104,9 @@ fn rope(keys: &Keys, family: &'static Family) -> Result<RopeConfig, ConfigError>
     let parameters = match keys.object("rope_parameters")? {
         None => keys.object("rope_scaling")?,
         Some(parameters) if keys.find("rope_scaling").is_some() => {
-            return Err(parameters.refuse("rope_scaling", "only one of rope_parameters and rope_scaling"));
+            return Err(
+                parameters.refuse("rope_scaling", "only one of rope_parameters and rope_scaling")
+            );
         }
         Some(parameters) => Some(parameters),
     };

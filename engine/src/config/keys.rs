@@ -69,7 +69,8 @@ impl Keys {
     /// The object under `key`, whose keys are then watched on their own.
     pub(super) fn object(&self, key: &str) -> Result<Option<Self>, ConfigError> {
         let object = self.typed(key, "an object", |value| value.as_object().cloned())?;
-        Ok(object.map(|object| Self::new(self.path.clone(), format!("{}{key}.", self.prefix), object)))
+        Ok(object
+            .map(|object| Self::new(self.path.clone(), format!("{}{key}.", self.prefix), object)))
     }
 
     /// The value, or the error that it is missing.

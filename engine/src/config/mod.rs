@@ -121,7 +121,10 @@ impl ModelConfig {
             ("the vocabulary is empty", self.vocabulary > 0),
             ("the hidden size is zero", self.hidden > 0),
             ("the feed-forward size is zero", self.intermediate > 0),
-            ("the head dimension is zero or odd", self.head_dim > 0 && self.head_dim.is_multiple_of(2)),
+            (
+                "the head dimension is zero or odd",
+                self.head_dim > 0 && self.head_dim.is_multiple_of(2),
+            ),
             (
                 "the query heads are not a multiple of the key-value heads",
                 self.key_value_heads > 0

@@ -50,10 +50,10 @@ impl<'a> Attention<'a> {
     /// Adds the batch's keys and values to the cache and attends from every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
         let query = self.query.forward(pass, x);
-        let query = self.position(pass, query, self.query_norm.as_ref());
+        let query = position(pass, query, self.query_norm.as_ref());
         pass.tap("query", &query);
         let key = self.key.forward(pass, x);
-        let key = self.position(pass, key, self.key_norm.as_ref());
+        let key = position(pass, key, self.key_norm.as_ref());
         pass.tap("key", &key);
         let value = self.value.forward(pass, x);
         pass.tap("value", &value);
@@ -63,14 +63,14 @@ impl<'a> Attention<'a> {
         pass.tap("attended", &attended);
         self.output.forward(pass, &attended)
     }
+}
 
-    /// Normalises the heads where there is a norm, and turns them to their position.
-    fn position(&self, pass: &mut Pass<'_>, heads: Hidden, norm: Option<&RmsNorm>) -> Hidden {
-        let mut heads = match norm {
-            Some(norm) => norm.forward(pass, &heads),
-            None => heads,
-        };
-        pass.numerics.rotate(&pass.rotary, &mut heads);
-        heads
-    }
+/// Normalises the heads where there is a norm, and turns them to their position.
+fn position(pass: &mut Pass<'_>, heads: Hidden, norm: Option<&RmsNorm>) -> Hidden {
+    let mut heads = match norm {
+        Some(norm) => norm.forward(pass, &heads),
+        None => heads,
+    };
+    pass.numerics.rotate(&pass.rotary, &mut heads);
+    heads
 }

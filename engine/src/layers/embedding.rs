@@ -15,7 +15,11 @@ pub struct Embedding<'a> {
 
 impl<'a> Embedding<'a> {
     /// The table of `vocabulary` rows of `hidden` values.
-    pub fn load(weights: &mut Weights<'a>, vocabulary: usize, hidden: usize) -> Result<Self, WeightError> {
+    pub fn load(
+        weights: &mut Weights<'a>,
+        vocabulary: usize,
+        hidden: usize,
+    ) -> Result<Self, WeightError> {
         Ok(Self { table: weights.matrix(Role::Embedding, vocabulary, hidden)? })
     }
 

@@ -20,7 +20,9 @@ pub(super) const FAMILY: Family = Family {
 };
 
 fn build<'a>(config: &ModelConfig, weights: &mut Weights<'a>) -> Result<Decoder<'a>, WeightError> {
-    let norm = |role, weights: &mut Weights<'a>| RmsNorm::load(weights, role, config.hidden, config.norm_eps);
+    let norm = |role, weights: &mut Weights<'a>| {
+        RmsNorm::load(weights, role, config.hidden, config.norm_eps)
+    };
     let embedding = Embedding::load(weights, config.vocabulary, config.hidden)?;
     let mut blocks = Vec::with_capacity(config.layers);
     for layer in 0..config.layers {

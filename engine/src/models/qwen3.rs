@@ -31,7 +31,9 @@ fn all_full_attention(value: &Value) -> bool {
 }
 
 fn build<'a>(config: &ModelConfig, weights: &mut Weights<'a>) -> Result<Decoder<'a>, WeightError> {
-    let norm = |role, width, weights: &mut Weights<'a>| RmsNorm::load(weights, role, width, config.norm_eps);
+    let norm = |role, width, weights: &mut Weights<'a>| {
+        RmsNorm::load(weights, role, width, config.norm_eps)
+    };
     let embedding = Embedding::load(weights, config.vocabulary, config.hidden)?;
     let mut blocks = Vec::with_capacity(config.layers);
     for layer in 0..config.layers {

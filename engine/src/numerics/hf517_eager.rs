@@ -41,7 +41,9 @@ impl Hf517Eager {
     }
 
     fn round_all(&self, values: &mut [f32]) {
-        values.iter_mut().for_each(|value| *value = self.round(*value));
+        for value in values {
+            *value = self.round(*value);
+        }
     }
 
     /// One head's attention from one row: scores, softmax in `f32`, weighted sum, each rounded.
@@ -51,7 +53,9 @@ impl Hf517Eager {
         let score = |key: &[f32]| self.round(self.round(dot_f32(query, key)) * scale);
         let mut weights: Vec<f32> = keys.chunks_exact(dim).map(score).collect();
         let highest = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        weights.iter_mut().for_each(|weight| *weight = (*weight - highest).exp());
+        for weight in &mut weights {
+            *weight = (*weight - highest).exp();
+        }
         let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
         out.fill(0.0);
         for (weight, value) in weights.iter().zip(values.chunks_exact(dim)) {
@@ -135,7 +139,13 @@ impl Numerics for Hf517Eager {
         }
     }
 
-    fn attend(&mut self, query: &Hidden, cache: &LayerCache<'_>, first: usize, shape: HeadShape) -> Hidden {
+    fn attend(
+        &mut self,
+        query: &Hidden,
+        cache: &LayerCache<'_>,
+        first: usize,
+        shape: HeadShape,
+    ) -> Hidden {
         let (heads, dim) = (shape.heads, shape.dim);
         let positions = first + query.rows();
         let gathered = |plane: &crate::kv_cache::Plane, key_head: usize| {

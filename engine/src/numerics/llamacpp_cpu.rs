@@ -98,11 +98,18 @@ impl Numerics for LlamaCppCpu {
         });
     }
 
-    fn attend(&mut self, query: &Hidden, cache: &LayerCache<'_>, first: usize, shape: HeadShape) -> Hidden {
+    fn attend(
+        &mut self,
+        query: &Hidden,
+        cache: &LayerCache<'_>,
+        first: usize,
+        shape: HeadShape,
+    ) -> Hidden {
         let (Plane::F16(keys), Plane::F16(values)) = (cache.keys, cache.values) else {
             unreachable!("this profile keeps its cache in half precision");
         };
-        let task = Attend { path: self.path, query, keys, values, width: cache.width, first, shape };
+        let task =
+            Attend { path: self.path, query, keys, values, width: cache.width, first, shape };
         if query.rows() >= TILE { task.by_tile(&self.pool) } else { task.by_row(&self.pool) }
     }
 

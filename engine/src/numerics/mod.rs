@@ -59,7 +59,13 @@ pub trait Numerics {
     /// Turns every head of every row to its position.
     fn rotate(&mut self, table: &RotaryTable, heads: &mut Hidden);
     /// Attends from every row of `query` to the positions at and before it. Row 0 stands at `first`.
-    fn attend(&mut self, query: &Hidden, cache: &LayerCache<'_>, first: usize, shape: HeadShape) -> Hidden;
+    fn attend(
+        &mut self,
+        query: &Hidden,
+        cache: &LayerCache<'_>,
+        first: usize,
+        shape: HeadShape,
+    ) -> Hidden;
     /// `silu(gate) * up`.
     fn silu_mul(&mut self, gate: &Hidden, up: &Hidden) -> Hidden;
     /// `x + y`.
@@ -122,7 +128,9 @@ pub enum ProfileError {
     #[error("the kernels of this profile cannot run here")]
     Kernels(#[source] kernels::Error),
     /// Weights in a type in which transformers would not compute.
-    #[error("profile hf517-eager needs every matrix in {expected}, but {name:?} is {found}; use llamacpp-cpu")]
+    #[error(
+        "profile hf517-eager needs every matrix in {expected}, but {name:?} is {found}; use llamacpp-cpu"
+    )]
     Format {
         /// The type of the computation.
         expected: Format,
@@ -174,12 +182,7 @@ impl FromStr for Profile {
 }
 
 /// A product whose shapes were checked when the model was loaded.
-fn product(
-    pool: &Pool,
-    weight: &Matrix<'_>,
-    x: &Hidden,
-    scratch: &mut kernels::Scratch,
-) -> Hidden {
+fn product(pool: &Pool, weight: &Matrix<'_>, x: &Hidden, scratch: &mut kernels::Scratch) -> Hidden {
     let mut y = Hidden::zeros(x.rows(), weight.rows());
     kernels::matmul(pool, weight, x.values(), y.values_mut(), scratch)
         .expect("a model's shapes are checked when it is loaded");

@@ -58,8 +58,10 @@ fn first(names: &[String]) -> String {
 }
 
 /// Tensors that hold nothing a model computes with, with the reason.
-const IGNORED_SUFFIXES: &[(&str, &str)] =
-    &[("rotary_emb.inv_freq", "worked out from the configuration, as transformers does since 4.32")];
+const IGNORED_SUFFIXES: &[(&str, &str)] = &[(
+    "rotary_emb.inv_freq",
+    "worked out from the configuration, as transformers does since 4.32",
+)];
 
 /// How much memory the parameters take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,7 +100,12 @@ impl<'a> Weights<'a> {
     }
 
     /// The matrix in that role, in place: `rows` outputs of `columns` inputs.
-    pub fn matrix(&mut self, role: Role, rows: usize, columns: usize) -> Result<Matrix<'a>, WeightError> {
+    pub fn matrix(
+        &mut self,
+        role: Role,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Matrix<'a>, WeightError> {
         let name = self.name(role, "weight");
         let tensor = self.take(&name, &[rows, columns])?;
         self.residency.resident_bytes += tensor.bytes.len() as u64;
@@ -118,8 +125,11 @@ impl<'a> Weights<'a> {
 
     /// What was taken; an error if anything is left.
     pub fn finish(self, family: &'static str) -> Result<Residency, WeightError> {
-        let ignored = |name: &&str| IGNORED_SUFFIXES.iter().any(|(suffix, _)| name.ends_with(suffix));
-        let names: Vec<String> = self.checkpoint.untaken_tensors()
+        let ignored =
+            |name: &&str| IGNORED_SUFFIXES.iter().any(|(suffix, _)| name.ends_with(suffix));
+        let names: Vec<String> = self
+            .checkpoint
+            .untaken_tensors()
             .into_iter()
             .filter(|name| !ignored(name))
             .map(str::to_owned)

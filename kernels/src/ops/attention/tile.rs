@@ -74,7 +74,9 @@ fn body<H: HalfLanes>(
     }
     for (sums, total) in out.chunks_exact_mut(dim).zip(totals) {
         let inverse = if total == 0.0 { 0.0 } else { 1.0 / total };
-        sums.iter_mut().for_each(|sum| *sum *= inverse);
+        for sum in sums {
+            *sum *= inverse;
+        }
     }
 }
 
@@ -93,12 +95,16 @@ fn weigh(
         scores.fill(0.0);
         return;
     }
-    scores.iter_mut().for_each(|score| *score *= scale);
+    for score in scores.iter_mut() {
+        *score *= scale;
+    }
     scores[visible..].fill(f32::NEG_INFINITY);
     let highest = scores.iter().fold(*maximum, |high, &score| high.max(score));
     if highest > *maximum {
         let decay = (*maximum - highest).exp();
-        sums.iter_mut().for_each(|sum| *sum *= decay);
+        for sum in sums {
+            *sum *= decay;
+        }
         *total *= decay;
     }
     *maximum = highest;

@@ -1,11 +1,9 @@
 //! The whole of `gate`, from the command line to the record, with a mock engine and a mock oracle's golden: every word and
 //! every exit status.
 
-mod support;
-
+use crate::support::{CASES, NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
 use records::VerdictWord as Word;
 use serde_json::{Value, json};
-use support::{CASES, NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
 
 /// One run with the golden: its status, its verdict line, and its one record.
 fn run(workspace: &Workspace) -> (i32, String, records::Record) {
@@ -127,7 +125,7 @@ fn broken_answers_fail_with_their_own_words() {
     let nan = with_first(|line| line["steps"][2]["logprob"] = Value::Null);
     let nan_in_top = with_first(|line| line["steps"][2]["top"][1][1] = Value::Null);
     let refused = with_first(|line| {
-        *line = json!({ "id": "one", "error": { "code": "context", "message": "too long" } })
+        *line = json!({ "id": "one", "error": { "code": "context", "message": "too long" } });
     });
     let no_ids = with_first(|line| drop(line.as_object_mut().unwrap().remove("ids")));
     let other_prompt = with_first(|line| line["prompt_ids"] = json!([12]));

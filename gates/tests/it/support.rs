@@ -15,23 +15,23 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Tokens each case generates.
-pub const TOKENS: usize = 4;
+pub(crate) const TOKENS: usize = 4;
 
 /// The oracle's answers: case id, prompt ids, generated ids.
-pub const CASES: [(&str, [u32; 2], [u32; TOKENS]); 3] = [
+pub(crate) const CASES: [(&str, [u32; 2], [u32; TOKENS]); 3] = [
     ("one", [11, 12], [101, 102, 103, 104]),
     ("two", [21, 22], [201, 202, 203, 204]),
     ("three", [31, 32], [301, 302, 303, 304]),
 ];
 
 /// The token that the oracle ranks second everywhere, 100 milli-nats below its choice.
-pub const SECOND: u32 = 7;
+pub(crate) const SECOND: u32 = 7;
 
 /// The checks that most tests run with.
-pub const STRICT: &str = "[check.token-exact]\n";
+pub(crate) const STRICT: &str = "[check.token-exact]\n";
 
 /// Strict, or within a band of 125 milli-nats.
-pub const NEAR_TIE: &str = "[check.token-exact]\n[check.near-tie]\nband-mnats = 125\ntop = 2\n\
+pub(crate) const NEAR_TIE: &str = "[check.token-exact]\n[check.near-tie]\nband-mnats = 125\ntop = 2\n\
     source = \"bf16-ulp\"\nbecause = \"one ulp\"\n";
 
 const SCRIPT: &str = "#!/bin/sh\n\
@@ -44,20 +44,20 @@ const SCRIPT: &str = "#!/bin/sh\n\
     exit \"$(cat \"$here/$name.exit\")\"\n";
 
 /// The workspace.
-pub struct Workspace {
+pub(crate) struct Workspace {
     folder: TempDir,
 }
 
 impl Workspace {
     /// With a golden, and an engine that answers exactly as the oracle.
-    pub fn new(checks: &str) -> Self {
+    pub(crate) fn new(checks: &str) -> Self {
         let workspace = Self::without_golden(checks);
         workspace.capture(None);
         workspace
     }
 
     /// The same without a golden.
-    pub fn without_golden(checks: &str) -> Self {
+    pub(crate) fn without_golden(checks: &str) -> Self {
         let workspace = Self { folder: tempfile::tempdir().unwrap() };
         for path in
             ["gates/specs", "gates/inputs", "oracles/registry", "oracles/checkpoints", "cache"]
@@ -83,12 +83,12 @@ impl Workspace {
     }
 
     /// A path inside.
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
     /// Writes a file.
-    pub fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         fs::write(self.path(path), text).unwrap();
     }
 
@@ -97,7 +97,7 @@ impl Workspace {
     }
 
     /// Writes a spec with these checks.
-    pub fn write_spec(&self, name: &str, checks: &str) {
+    pub(crate) fn write_spec(&self, name: &str, checks: &str) {
         let head = "summary = \"a test\"\noracle = \"llama-cpp\"\ncheckpoint = \"tiny\"\n\
             inputs = \"gates/inputs/tiny.jsonl\"\nbudget-seconds = 20\n\
             [generate]\nmax-tokens = 4\ntop-logprobs = 2\n";
@@ -124,34 +124,34 @@ impl Workspace {
     }
 
     /// Sets the engine's answers to `generate`, free or `forced`.
-    pub fn answer(&self, name: &str, lines: &[Value]) {
+    pub(crate) fn answer(&self, name: &str, lines: &[Value]) {
         self.write_lines(&format!("engine-mock/{name}.stdout"), lines.iter().cloned());
     }
 
     /// Sets the exit status of a verb.
-    pub fn exits(&self, name: &str, status: &str) {
+    pub(crate) fn exits(&self, name: &str, status: &str) {
         self.write(&format!("engine-mock/{name}.exit"), status);
     }
 
     /// The workspace as the oracles' crate sees it.
-    pub fn home(&self) -> Home {
+    pub(crate) fn home(&self) -> Home {
         Home { root: self.folder.path().to_owned(), cache: self.path("cache") }
     }
 
     /// The checkpoint.
-    pub fn checkpoint(&self) -> Checkpoint {
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
         let home = self.home();
         let spec = CheckpointSpec::load(&home, "tiny").unwrap();
         oracles::checkpoint::resident(&home, &spec).unwrap().unwrap()
     }
 
     /// A mock oracle with the answers of [`CASES`].
-    pub fn oracle(&self, dies_after: Option<u64>) -> MockOracle {
+    pub(crate) fn oracle(&self, dies_after: Option<u64>) -> MockOracle {
         MockOracle::new(oracle_answers(&self.identity(), dies_after))
     }
 
     /// Who the mock says it is: built from the pinned source.
-    pub fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         let spec = OracleSpec::load(&self.home(), "llama-cpp").unwrap();
         Identity {
             name: spec.name,
@@ -166,7 +166,7 @@ impl Workspace {
     }
 
     /// Captures the golden of gate `tiny`.
-    pub fn capture(&self, noise: Option<Noise>) {
+    pub(crate) fn capture(&self, noise: Option<Noise>) {
         let prompts: Vec<GoldenPrompt> = CASES
             .iter()
             .map(|(id, prompt_ids, _)| GoldenPrompt {
@@ -191,12 +191,12 @@ impl Workspace {
     }
 
     /// Runs `gate` here with the mock engine, and gives exit status and output.
-    pub fn gate(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn gate(&self, arguments: &[&str]) -> Ran {
         self.gate_with(arguments, &["--plumb", "engine-mock/plumb"])
     }
 
     /// Runs `gate` here.
-    pub fn gate_with(&self, arguments: &[&str], more: &[&str]) -> Ran {
+    pub(crate) fn gate_with(&self, arguments: &[&str], more: &[&str]) -> Ran {
         let output = Command::new(env!("CARGO_BIN_EXE_gate"))
             .args(arguments)
             .args(more)
@@ -208,12 +208,12 @@ impl Workspace {
     }
 
     /// The records there are.
-    pub fn records(&self) -> Vec<records::Record> {
+    pub(crate) fn records(&self) -> Vec<records::Record> {
         records::Store::open(self.path("records")).unwrap().read_all().unwrap()
     }
 
     /// Files in the store that are neither a record nor evidence.
-    pub fn leftovers(&self) -> Vec<PathBuf> {
+    pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for folder in ["records/runs", "records/evidence"] {
             let Ok(entries) = fs::read_dir(self.path(folder)) else { continue };
@@ -229,13 +229,13 @@ impl Workspace {
 
 /// What a run of `gate` came to.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// Exit status.
-    pub status: i32,
+    pub(crate) status: i32,
     /// Standard output.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// Standard error.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
@@ -248,14 +248,14 @@ impl Ran {
     }
 
     /// The last line of standard output, without the time that it ends with.
-    pub fn verdict(&self) -> &str {
+    pub(crate) fn verdict(&self) -> &str {
         let line = self.stdout.lines().last().unwrap_or_default();
         line.rsplit_once(" (").map_or(line, |(verdict, _)| verdict)
     }
 }
 
 /// The oracle's ranking at a step: its choice, and [`SECOND`] 100 milli-nats below.
-pub fn step(id: u32) -> Step {
+pub(crate) fn step(id: u32) -> Step {
     Step { id, logprob: Some(-0.5), top: vec![(id, -0.5), (SECOND, -0.6)] }
 }
 
@@ -293,12 +293,12 @@ fn oracle_answers(identity: &Identity, dies_after: Option<u64>) -> MockAnswers {
 }
 
 /// The engine's answers when it agrees in everything.
-pub fn subject_answers() -> Vec<Value> {
+pub(crate) fn subject_answers() -> Vec<Value> {
     CASES.iter().map(|(id, prompt_ids, ids)| subject_answer(id, prompt_ids, ids)).collect()
 }
 
 /// One answer of the engine; its first choice at each step is the id.
-pub fn subject_answer(id: &str, prompt_ids: &[u32], ids: &[u32]) -> Value {
+pub(crate) fn subject_answer(id: &str, prompt_ids: &[u32], ids: &[u32]) -> Value {
     let step = |id: &u32| json!({ "id": id, "logprob": -0.5, "top": [[id, -0.5], [SECOND, -0.6]] });
     json!({
         "id": id,

@@ -1,10 +1,9 @@
 //! Runs against a live oracle, played by a mock that answers from memory: agreement, a death half-way, a launch that fails.
 
-mod support;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::{NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
 use gates::bench::{Bench, SubjectIdentity};
 use gates::run::{self, Destination, Finished};
 use gates::spec;
@@ -18,7 +17,6 @@ use oracles::mock::MockOracle;
 use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
 use records::{OracleSource, VerdictWord as Word};
-use support::{NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
 
 /// A home whose oracle is a mock, or cannot be launched.
 struct MockSupplies<'a> {

@@ -1,0 +1,10 @@
+//! `gate` from outside: its command line, its runs against a live oracle, its specs.
+
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod live;
+#[cfg(test)]
+mod specs;
+#[cfg(test)]
+mod support;

@@ -1,7 +1,7 @@
 //! Does it agree? The gate runner and its kinds.
 //!
 //! The path of one run, in order: [`spec`] reads the gate, [`workload`] its inputs; [`subject`] finds the shipped `plumb` and
-//! drives it; [`supplies`] gives the checkpoint and the oracle or its golden; [`bench`] holds all of it; [`run`] opens the
+//! drives it; [`supplies`] gives the checkpoint and the oracle or its golden; [`mod@bench`] holds all of it; [`run`] opens the
 //! record, lets [`collect`] ask both sides, asks the rules of [`validity`], lets [`judge`] decide and appends the record.
 //! [`capture`] takes goldens from a live oracle; [`prove`] plants the faults of [`fault`] and demands that each is caught.
 //!

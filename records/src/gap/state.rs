@@ -49,7 +49,9 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     let Some(&judged) = runs.first() else {
         return State::Unverified(newest, "skipped, nothing was compared");
     };
-    let same_source = |record: &Record| record.subject.source_sha256 == present.source_sha256;
+    let same_source = |record: &Record| {
+        record.subject.source_sha256 == present.source_sha256 && !named_by_hand(record)
+    };
     let is_current = |record: &Record| same_source(record) && record.spec_sha256 == *spec;
     let current: Vec<&Record> = runs.iter().copied().filter(|record| is_current(record)).collect();
     let failed = current.iter().copied().filter(|record| record.verdict.word == VerdictWord::Fail);
@@ -60,7 +62,7 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     match last.verdict.word {
         VerdictWord::Fail if !has_ratio(last) => State::Failed(last),
         VerdictWord::Void => State::Void(last),
-        _ if !same_source(last) => State::Unverified(last, "last judged at other sources"),
+        _ if !same_source(last) => State::Unverified(last, "last judged at other sources, or on a binary named by hand"),
         _ if !is_current(last) => State::Unverified(last, "last judged under another spec"),
         VerdictWord::NotEstablished => State::NotEstablished(last),
         VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),
@@ -77,6 +79,11 @@ impl<'a> State<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether the binary was named with `--plumb` instead of built from the tree: what it was made of is its own word alone.
+fn named_by_hand(record: &Record) -> bool {
+    record.subject.info.get("found_by").and_then(serde_json::Value::as_str) == Some("--plumb")
 }
 
 /// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".

@@ -41,16 +41,24 @@ fn message(toml: &str) -> String {
 
 #[test]
 fn messages_name_file_line_and_key() {
-    insta::assert_snapshot!("unknown_key", message(&GOOD.replace("sha256", "sha265")));
-    insta::assert_snapshot!("wrong_type", message(&GOOD.replace("\"MIT\"", "7")));
-    insta::assert_snapshot!("not_a_digest", message(&GOOD.replace("e3b0", "E3B0")));
-    insta::assert_snapshot!(
-        "two_sources",
-        message(&format!(
-            "{GOOD}\n[hub]\nrepository = \"a/b\"\nrevision = \"0123456789012345678901234567890123456789\"\n[[hub.file]]\npath = \"c\"\nsha256 = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\nbytes = 1\n"
-        ))
-    );
-    insta::assert_snapshot!("no_source", message("summary = \"x\"\nlicence = \"MIT\"\n"));
+    let hub = "[hub]\nrepository = \"a/b\"\nrevision = \"0123456789012345678901234567890123456789\"\n\
+               [[hub.file]]\npath = \"c\"\nbytes = 0\nsha256 = \
+               \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\n";
+    let one = "exactly one of [package], [hub], [local], [synthetic]";
+    let cases: [(String, &[&str]); 5] = [
+        (GOOD.replace("sha256", "sha265"), &["line 6", "sha265", "^"]),
+        (GOOD.replace("\"MIT\"", "7"), &["line 2", "licence = 7", "^"]),
+        (GOOD.replace("e3b0", "E3B0"), &["key local.sha256", "64 lowercase hexadecimal digits"]),
+        (format!("{GOOD}\n{hub}"), &[one, "found hub, local"]),
+        ("summary = \"x\"\nlicence = \"MIT\"\n".to_owned(), &[one, "found none"]),
+    ];
+    for (toml, parts) in cases {
+        let message = message(&toml);
+        assert!(message.starts_with("ROOT/oracles/checkpoints/it.toml: "), "{message}");
+        for part in parts {
+            assert!(message.contains(part), "{part:?} is not in:\n{message}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! `fixtures/make_gguf.py` made the file; `tiny-llama.json` holds what llama-server answered, with its build and
 //! flags. The prompts take both orders of attention: row by row, and in tiles.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its fixture has to stop")]
+
 use std::io::{Cursor, sink};
 use std::path::PathBuf;
 
@@ -32,7 +34,8 @@ fn generate(threads: &str, requests: &[Value]) -> (Vec<Value>, u8) {
     let model = fixture("tiny-llama.gguf");
     let model = model.to_str().unwrap();
     let cli = Cli::parse_from(["plumb", "generate", model, "--json-lines", "--threads", threads]);
-    let input: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let lines: Vec<String> = requests.iter().map(Value::to_string).collect();
+    let input = lines.join("\n");
     let mut output = Vec::new();
     let mut streams =
         Streams { input: &mut Cursor::new(input), output: &mut output, progress: &mut sink() };
@@ -46,9 +49,7 @@ fn generate(threads: &str, requests: &[Value]) -> (Vec<Value>, u8) {
 fn tokens_are_those_of_llama_server_whatever_the_threads() {
     let text = std::fs::read_to_string(fixture("tiny-llama.json")).unwrap();
     let Expected { cases } = serde_json::from_str(&text).unwrap();
-    let request = |case: &Case| {
-        json!({"id": case.prompt, "prompt": case.prompt, "max_tokens": case.ids.len(), "ignore_eos": true})
-    };
+    let request = |case: &Case| json!({"id": case.prompt, "prompt": case.prompt, "max_tokens": case.ids.len(), "ignore_eos": true});
     let requests: Vec<Value> = cases.iter().map(request).collect();
     let mut compared = 0;
     for threads in ["1", "3"] {

@@ -3,6 +3,8 @@
 //! `fixtures/make.py` made them, and `expected.json` beside each: logits of the last positions of a prompt, and
 //! the greedy continuation.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its fixture has to stop")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -35,10 +37,13 @@ fn compare(name: &str, tolerance: f32) {
     assert_eq!(model.residency().tensor_bytes, checkpoint.tensor_bytes());
 
     let mut runner = model.runner(512).unwrap();
-    let logits = runner.run_tapped(&expected.ids, Outputs::All, &mut Taps::none()).unwrap().unwrap();
+    let logits =
+        runner.run_tapped(&expected.ids, Outputs::All, &mut Taps::none()).unwrap().unwrap();
     let first = logits.rows() - expected.logits.len();
     let mut compared = 0;
-    for (row, expected) in logits.values().chunks_exact(logits.width()).skip(first).zip(&expected.logits) {
+    for (row, expected) in
+        logits.values().chunks_exact(logits.width()).skip(first).zip(&expected.logits)
+    {
         for (got, want) in row.iter().zip(expected) {
             let difference = (got - want).abs();
             assert!(difference <= tolerance, "{name}: {got} is not {want}");

@@ -62,7 +62,9 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     match last.verdict.word {
         VerdictWord::Fail if !has_ratio(last) => State::Failed(last),
         VerdictWord::Void => State::Void(last),
-        _ if !same_source(last) => State::Unverified(last, "last judged at other sources, or on a binary named by hand"),
+        _ if !same_source(last) => {
+            State::Unverified(last, "last judged at other sources, or on a binary named by hand")
+        }
         _ if !is_current(last) => State::Unverified(last, "last judged under another spec"),
         VerdictWord::NotEstablished => State::NotEstablished(last),
         VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),

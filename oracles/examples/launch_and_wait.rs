@@ -24,6 +24,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let checkpoint = Checkpoint { name: "model".into(), path, sha256: String::new(), bytes: 0 };
     let server = launch(&home, &oracle, &checkpoint, &LaunchSettings::default())?;
     writeln!(io::stdout(), "{}", server.process_id())?;
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(Duration::from_mins(1));
     Ok(())
 }

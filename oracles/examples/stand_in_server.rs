@@ -103,7 +103,7 @@ fn answer(mut stream: TcpStream, fault: &str, props: &str) -> io::Result<Option<
             return Ok(Some(ExitCode::from(9)));
         }
         "/completion" if fault == "hang" && !warming => {
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(Duration::from_mins(1));
             return Ok(None);
         }
         "/completion" => (

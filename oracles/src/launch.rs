@@ -56,8 +56,8 @@ impl Default for LaunchSettings {
             batch: 2048,
             ubatch: 512,
             arguments: Vec::new(),
-            ready_timeout: Duration::from_secs(120),
-            request_timeout: Duration::from_secs(600),
+            ready_timeout: Duration::from_mins(2),
+            request_timeout: Duration::from_mins(10),
             port: None,
         }
     }

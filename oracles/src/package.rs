@@ -170,7 +170,7 @@ impl Package {
         command.args(["-m", "pip", "download", "--no-deps", "--no-input"]);
         command.args(["--disable-pip-version-check", "--progress-bar", "off"]);
         // A source archive is asked for by name: `:all:` would build its build tools as well.
-        if self.archive.ends_with(".whl") {
+        if Path::new(&self.archive).extension().is_some_and(|extension| extension == "whl") {
             command.args(["--only-binary", ":all:"]);
         } else {
             command.args(["--no-binary", &self.name]);

@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 5;
 /// Without a byte for this long, a connection counts as cut.
 const STALL: Duration = Duration::from_secs(30);
 /// The longest wait that a hub may ask for.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+const RETRY_AFTER_MAX: Duration = Duration::from_mins(1);
 
 /// Downloads every file that `dir` does not hold yet.
 pub(super) fn fetch(

@@ -37,7 +37,7 @@ pub(super) fn check(path: &Path, source: &SyntheticSource) -> Result<(), SpecErr
 pub(super) fn companions(
     spec: &CheckpointSpec,
     source: &SyntheticSource,
-) -> Result<Vec<(&'static str, Vec<u8>)>, CheckpointError> {
+) -> Vec<(&'static str, Vec<u8>)> {
     let config = Value::Object(source.config.clone());
     let generation = json!({
         "bos_token_id": tokenizer::END_OF_TEXT,
@@ -46,13 +46,13 @@ pub(super) fn companions(
     });
     let card = format!("{}\n\nlicence: {}\n", spec.summary, spec.licence);
     let pretty = |value: &Value| format!("{value:#}\n").into_bytes();
-    Ok(vec![
+    vec![
         ("config.json", pretty(&config)),
         ("generation_config.json", pretty(&generation)),
         ("tokenizer.json", pretty(&tokenizer::tokenizer())),
         ("tokenizer_config.json", pretty(&tokenizer::tokenizer_config())),
         ("README.md", card.into_bytes()),
-    ])
+    ]
 }
 
 /// Writes the checkpoint into `dir`; the weights last and only when their digest is the pinned one.
@@ -62,7 +62,7 @@ pub(super) fn write(
     dir: &Path,
     progress: Progress,
 ) -> Result<(), CheckpointError> {
-    for (name, bytes) in companions(spec, source)? {
+    for (name, bytes) in companions(spec, source) {
         place::write_whole(&dir.join(name), &bytes)?;
     }
     let path = dir.join(WEIGHTS);

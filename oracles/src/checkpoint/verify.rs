@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::source::{HubSource, PackageSource, SyntheticSource};
+use super::source::{HubFile, HubSource, PackageSource, SyntheticSource};
 use super::{Checkpoint, CheckpointError, CheckpointSpec, synthetic};
 use crate::digest::sha256_file;
 use crate::place::{self, PlaceError};
@@ -38,8 +38,9 @@ pub(super) fn hub(
         }
     }
     // A lone GGUF file is a checkpoint by itself; anything else is a folder.
+    let is_gguf = |file: &HubFile| Path::new(&file.path).extension().is_some_and(|e| e == "gguf");
     let path = match source.file.as_slice() {
-        [only] if only.path.ends_with(".gguf") => dir.join(&only.path),
+        [only] if is_gguf(only) => dir.join(&only.path),
         _ => dir.to_path_buf(),
     };
     let sha256 = source.digest();
@@ -56,7 +57,7 @@ pub(super) fn synthetic(
     let Some(mut total) = file(&weights, &source.sha256, OnMismatch::SetAside)? else {
         return Ok(None);
     };
-    for (name, bytes) in synthetic::companions(spec, source)? {
+    for (name, bytes) in synthetic::companions(spec, source) {
         match std::fs::read(dir.join(name)) {
             Ok(found) if found == bytes => total += bytes.len() as u64,
             _ => return Ok(None),

@@ -182,7 +182,93 @@ fn step(entry: &Value, key: &str, wanted: usize) -> Result<Step, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::places;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{completion, places};
+    use crate::verbs::{CompletionRequest, FinishReason};
+
+    fn request() -> CompletionRequest {
+        CompletionRequest {
+            prompt_ids: vec![1, 2],
+            max_tokens: 2,
+            top_logprobs: 2,
+            ignore_eos: false,
+        }
+    }
+
+    /// An answer as llama-server gives it, without what is not read.
+    fn good() -> Value {
+        let entry = |id: u32, other: u32| {
+            json!({"id": id, "logprob": -0.25, "top_logprobs": [
+                {"id": id, "logprob": -0.25}, {"id": other, "logprob": -2.5}]})
+        };
+        json!({
+            "content": " Paris.", "tokens": [7042, 30], "stop_type": "limit", "truncated": false,
+            "tokens_evaluated": 2, "timings": {"cache_n": 0},
+            "completion_probabilities": [entry(7042, 260), entry(30, 28)],
+        })
+    }
+
+    #[test]
+    fn a_good_answer_is_read() {
+        let read = completion(&good(), &request(), Some(49152)).unwrap();
+        assert_eq!(
+            (read.ids.as_slice(), read.finish_reason),
+            (&[7042, 30][..], FinishReason::Length)
+        );
+        assert_eq!(read.steps[1].top, [(30, -0.25), (28, -2.5)]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_key() {
+        let first = "/completion_probabilities/0";
+        let cases = [
+            ("/tokens".to_owned(), json!([7042]), "tokens"),
+            ("/tokens".to_owned(), json!([7042, -1]), "tokens"),
+            ("/tokens".to_owned(), json!([7043, 30]), "completion_probabilities"),
+            ("/content".to_owned(), json!(7), "content"),
+            ("/stop_type".to_owned(), json!("word"), "stop_type"),
+            ("/truncated".to_owned(), json!(true), "/truncated"),
+            ("/tokens_evaluated".to_owned(), json!(3), "/tokens_evaluated"),
+            ("/timings/cache_n".to_owned(), json!(1), "/timings/cache_n"),
+            // A NaN is null in JSON.
+            (format!("{first}/logprob"), json!(null), "completion_probabilities[0]"),
+            (format!("{first}/logprob"), json!(0.5), "completion_probabilities[0]"),
+            // Not the most probable: not greedy.
+            (format!("{first}/logprob"), json!(-2.5), "completion_probabilities[0]"),
+            (
+                format!("{first}/top_logprobs"),
+                json!([]),
+                "completion_probabilities[0].top_logprobs",
+            ),
+            (
+                format!("{first}/top_logprobs/1/id"),
+                json!(7042),
+                "completion_probabilities[0].top_logprobs",
+            ),
+        ];
+        for (pointer, value, key) in cases {
+            let mut answer = good();
+            *answer.pointer_mut(&pointer).unwrap() = value;
+            assert_eq!(completion(&answer, &request(), None).unwrap_err().key, key, "{pointer}");
+        }
+    }
+
+    proptest! {
+        /// No answer makes the reader panic: any text that is JSON, and a good one with any part
+        /// replaced by anything.
+        #[test]
+        fn any_answer_is_read_or_refused(part in 0..8usize, text in "[\\[\\]{}0-9a-z\":,.e-]{0,40}") {
+            const PARTS: [&str; 8] = ["", "/tokens", "/tokens/0", "/content", "/stop_type",
+                "/completion_probabilities", "/completion_probabilities/0",
+                "/completion_probabilities/0/top_logprobs/1"];
+            let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+            let mut answer = good();
+            *answer.pointer_mut(PARTS[part]).unwrap() = value;
+            let _ = completion(&answer, &request(), Some(3));
+        }
+    }
 
     #[test]
     fn reported_tokens_find_their_places() {

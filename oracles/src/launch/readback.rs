@@ -282,3 +282,53 @@ impl Said {
         NEEDED.into_iter().find(|key| !self.settings.contains_key(*key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of a real start, shortened.
+    const LOG: &str = "\
+0.00.002.894 I cmn  common_param: system_info: n_threads = 1 (n_threads_batch = 2) / 2 | CPU : SSE3 = 1 | AVX2 = 1 | AVX512 = 0 | REPACK = 1 | \n\
+0.00.202.730 I load_tensors: loading model tensors, this can take a while... (load_mode = mmap)\n\
+0.00.210.564 I llama_context: n_ctx                 = 4096\n\
+0.00.210.565 I llama_context: n_batch               = 2048\n\
+0.00.210.566 I llama_context: n_ubatch              = 512\n\
+0.00.210.567 I llama_context: flash_attn            = auto\n\
+0.00.210.587 I llama_context: n_ctx_seq (4096) < n_ctx_train (8192) -- the full capacity of the model will not be utilized\n\
+0.00.258.402 I llama_kv_cache: size =   90.00 MiB (  4096 cells,  30 layers,  1/1 seqs), K (f16):   45.00 MiB, V (q8_0):   45.00 MiB\n\
+0.00.259.774 I resolve_fused_ops: Flash Attention enabled\n";
+
+    #[test]
+    fn a_real_log_is_read() {
+        let said = Said::parse(LOG);
+        assert_eq!(said.missing(), None);
+        assert_eq!(said.cpu_features, ["SSE3", "AVX2", "REPACK"]);
+        let expected = [
+            ("flash_attn", "auto"),
+            ("flash_attn_resolved", "enabled"),
+            ("kv_type_k", "f16"),
+            ("kv_type_v", "q8_0"),
+            ("load_mode", "mmap"),
+            ("n_batch", "2048"),
+            ("n_ctx", "4096"),
+            ("n_threads", "1"),
+            ("n_threads_batch", "2"),
+            ("n_ubatch", "512"),
+        ];
+        let found: Vec<(&str, &str)> =
+            said.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_the_log_does_not_say_is_named() {
+        assert_eq!(Said::parse("").missing(), Some("CPU features"));
+        let unresolved = LOG.replace("Flash Attention", "");
+        assert_eq!(Said::parse(&unresolved).missing(), Some("flash_attn_resolved"));
+        // With an explicit setting there is nothing to resolve.
+        let explicit = unresolved.replace("= auto", "= enabled");
+        assert_eq!(Said::parse(&explicit).missing(), None);
+        assert_eq!(Said::parse(&LOG.replace("n_ubatch", "x")).missing(), Some("n_ubatch"));
+    }
+}

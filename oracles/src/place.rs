@@ -1,8 +1,11 @@
 //! Putting files in place: whole or not at all, with the errors a person can act on.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use crate::Progress;
 
@@ -75,11 +78,16 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PlaceError> {
     let fail = |source| PlaceError::new("write", path, source);
     let dir = path.parent().unwrap_or(Path::new("."));
     create_dir(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
+    let mut file = temporary(dir).map_err(fail)?;
     io::Write::write_all(&mut file, bytes).map_err(fail)?;
     file.as_file().sync_all().map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+/// A temporary file in `dir` that others may read once it is in place.
+pub(crate) fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().permissions(Permissions::from_mode(0o644)).tempfile_in(dir)
 }
 
 /// Moves a file that failed its check to where it can be looked at and is never used:
@@ -130,5 +138,39 @@ impl Lock {
             file.lock().map_err(fail)?;
         }
         Ok(Self(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_forbidden_folder_have_names() {
+        let named = |kind| PlaceError::new("write", Path::new("f"), io::Error::from(kind));
+        assert!(matches!(named(ErrorKind::StorageFull), PlaceError::DiskFull { .. }));
+        assert!(matches!(named(ErrorKind::QuotaExceeded), PlaceError::DiskFull { .. }));
+        assert!(matches!(named(ErrorKind::PermissionDenied), PlaceError::Denied { .. }));
+        assert!(matches!(named(ErrorKind::ReadOnlyFilesystem), PlaceError::Denied { .. }));
+        assert!(matches!(named(ErrorKind::NotFound), PlaceError::Io { .. }));
+    }
+
+    /// The device that is always full is a real ENOSPC.
+    #[test]
+    fn a_write_to_the_full_device_is_a_full_disk() {
+        let Ok(mut file) = File::options().write(true).open("/dev/full") else { return };
+        let error = io::Write::write_all(&mut file, b"x").unwrap_err();
+        let error = PlaceError::new("write", Path::new("/dev/full"), error);
+        assert!(matches!(error, PlaceError::DiskFull { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_file_appears_whole_with_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b");
+        write_whole(&path, b"1").unwrap();
+        write_whole(&path, b"22").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"22");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 }

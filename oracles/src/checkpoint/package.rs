@@ -47,7 +47,7 @@ fn extract(
     }
     let path = dir.join(file_name(&source.member));
     let write = |error| PlaceError::new("write", &path, error);
-    let mut partial = tempfile::NamedTempFile::new_in(dir).map_err(write)?;
+    let mut partial = place::temporary(dir).map_err(write)?;
     let mut hasher = Hasher::default();
     let mut stage = progress.bytes(&format!("extracting {}", source.member), Some(source.bytes));
     let mut buffer = vec![0; 1 << 20];

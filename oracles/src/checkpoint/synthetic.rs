@@ -67,7 +67,7 @@ pub(super) fn write(
     }
     let path = dir.join(WEIGHTS);
     let fail = |error| PlaceError::new("write", &path, error);
-    let mut partial = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
+    let mut partial = place::temporary(dir).map_err(fail)?;
     let tensors = architecture::tensors(&spec.path, &source.config)
         .map_err(|error| PlaceError::new("write", &path, std::io::Error::other(error)))?;
     let total = tensors.iter().map(Tensor::bytes).sum();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
+use signal_hook::consts::SIGINT;
 
 use super::generate::Printer;
 use super::options::{ModelOptions, SamplingOptions};
@@ -111,11 +112,11 @@ impl Conversation<'_> {
     }
 }
 
-/// A flag that Ctrl-C raises.
+/// A flag that Ctrl-C raises. Any other signal to end the process does so.
 fn catch_interrupts() -> Result<Arc<AtomicBool>, CliError> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).map_err(CliError::Interrupt)?;
+    signal_hook::flag::register(SIGINT, flag).map_err(CliError::Interrupt)?;
     Ok(interrupted)
 }
 

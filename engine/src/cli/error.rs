@@ -48,7 +48,7 @@ pub enum CliError {
     Template(#[from] ChatTemplateError),
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C")]
-    Interrupt(#[source] ctrlc::Error),
+    Interrupt(#[source] io::Error),
     /// Tokens cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),

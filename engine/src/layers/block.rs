@@ -1,6 +1,7 @@
 //! The pre-norm residual block of almost every decoder.
 
 use super::{Attention, GatedMlp, Pass, RmsNorm};
+use crate::batch::Outputs;
 use crate::hidden::Hidden;
 
 /// `x + attention(norm(x))`, then `x + mlp(norm(x))`.
@@ -17,13 +18,16 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Applies the block to the residual stream.
-    pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
+    /// Applies the block to the residual stream; with [`Outputs::Last`] only the last row goes on after attention.
+    pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden, outputs: Outputs) -> Hidden {
         let normed = self.attention_norm.forward(pass, x);
         pass.tap("attention_norm", &normed);
         let attended = self.attention.forward(pass, &normed);
         pass.tap("attention", &attended);
-        let x = pass.numerics.add(attended, x);
+        let x = match outputs {
+            Outputs::Last => pass.numerics.add(attended.last_row(), &x.last_row()),
+            Outputs::None | Outputs::All => pass.numerics.add(attended, x),
+        };
         pass.tap("middle", &x);
         let normed = self.mlp_norm.forward(pass, &x);
         pass.tap("mlp_norm", &normed);

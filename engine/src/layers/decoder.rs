@@ -24,14 +24,15 @@ impl Decoder<'_> {
         pass.taps.record("embed", &x);
         for (layer, block) in self.blocks.iter().enumerate() {
             pass.layer = layer;
-            x = block.forward(pass, &x);
+            // Nothing attends to the last layer's output, so only the rows asked for go through its network.
+            let last = layer + 1 == self.blocks.len();
+            let outputs = if last { pass.batch.outputs } else { Outputs::All };
+            x = block.forward(pass, &x, outputs);
             pass.taps.record_layer(layer, &x);
         }
-        let x = match pass.batch.outputs {
-            Outputs::None => return None,
-            Outputs::Last => x.last_row(),
-            Outputs::All => x,
-        };
+        if pass.batch.outputs == Outputs::None {
+            return None;
+        }
         let x = self.norm.forward(pass, &x);
         pass.taps.record("norm", &x);
         let logits = self.head.forward(pass, &x);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use half::bf16;
 use kernels::ops::Pairs;
 use kernels::ops::silu;
-use kernels::{Matrix, Pool, Scratch, dot_f32};
+use kernels::{Matrix, Order, Pool, Scratch, dot_f32};
 
 use super::{HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{ComputeType, RopeConfig};
@@ -87,7 +87,7 @@ impl Numerics for Hf517Eager {
     }
 
     fn linear(&mut self, weight: &Matrix<'_>, bias: Option<&[f32]>, x: &Hidden) -> Hidden {
-        let mut y = product(&self.pool, weight, x, &mut self.scratch);
+        let mut y = product(&self.pool, Order::Dot, weight, x, &mut self.scratch);
         if let Some(bias) = bias {
             for row in y.values_mut().chunks_exact_mut(bias.len()) {
                 row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);

@@ -2,7 +2,8 @@
 //!
 //! Activations are `f32` throughout and are quantised only as operands of products with quantised weights.
 //! A prompt goes through in batches of 512; a batch of 64 rows or more attends in tiles, a smaller one row
-//! by row with half-precision sums. Nothing here depends on the number of threads.
+//! by row with half-precision sums. Products take other kernels for batches than for single rows. Nothing
+//! here depends on the number of threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use half::f16;
 use kernels::ops::attention::{self, Rows, TILE, attend_row, attend_tile};
 use kernels::ops::{self, Frequencies, Path};
-use kernels::{Matrix, Pool, Scratch};
+use kernels::{Matrix, Order, Pool, Scratch};
 
 use super::{HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{RopeConfig, RopeScaling};
@@ -19,6 +20,9 @@ use crate::kv_cache::{CacheFormat, LayerCache, Plane};
 
 /// llama.cpp's default physical batch.
 const BATCH_ROWS: usize = 512;
+/// llama.cpp repacks, by default, every matrix that it multiplies by and has a repacked kernel for. That
+/// includes a tied head, which it loads twice: repacked to multiply, as it is to look tokens up.
+const ORDER: Order = Order::LlamaCppRepacked;
 /// Values of an element-wise operation handed to a thread at once.
 const CHUNK: usize = 8192;
 
@@ -56,7 +60,7 @@ impl Numerics for LlamaCppCpu {
     }
 
     fn linear(&mut self, weight: &Matrix<'_>, bias: Option<&[f32]>, x: &Hidden) -> Hidden {
-        let mut y = product(&self.pool, weight, x, &mut self.scratch);
+        let mut y = product(&self.pool, ORDER, weight, x, &mut self.scratch);
         if let Some(bias) = bias {
             for row in y.values_mut().chunks_exact_mut(bias.len()) {
                 row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);

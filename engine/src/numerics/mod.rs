@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use kernels::{Format, Matrix, Pool};
+use kernels::{Format, Matrix, Order, Pool, Scratch};
 
 use crate::checkpoint::Checkpoint;
 use crate::config::{ComputeType, ModelConfig, RopeConfig};
@@ -181,10 +181,16 @@ impl FromStr for Profile {
     }
 }
 
-/// A product whose shapes were checked when the model was loaded.
-fn product(pool: &Pool, weight: &Matrix<'_>, x: &Hidden, scratch: &mut kernels::Scratch) -> Hidden {
+/// A product whose shapes were checked when the model was loaded, its sums in that order.
+fn product(
+    pool: &Pool,
+    order: Order,
+    weight: &Matrix<'_>,
+    x: &Hidden,
+    scratch: &mut Scratch,
+) -> Hidden {
     let mut y = Hidden::zeros(x.rows(), weight.rows());
-    kernels::matmul(pool, weight, x.values(), y.values_mut(), scratch)
+    kernels::matmul_in_order(pool, order, weight, x.values(), y.values_mut(), scratch)
         .expect("a model's shapes are checked when it is loaded");
     y
 }

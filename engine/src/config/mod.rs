@@ -141,6 +141,3 @@ impl ModelConfig {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,1 +1,0 @@
-//! Configurations that are refused, and what the refusal says.

@@ -1,0 +1,161 @@
+//! Configurations that are refused, from both kinds of checkpoint; the messages are the snapshots.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot write its files has to stop")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use engine::checkpoint::Checkpoint;
+use engine::config::{ConfigError, ModelConfig};
+use serde_json::{Value, json};
+
+/// A GGUF metadata value of the three types that a configuration is made of.
+#[derive(Clone, Copy)]
+enum Kind {
+    Size(u32),
+    Number(f32),
+    Text(&'static str),
+}
+use Kind::{Number, Size, Text};
+
+/// The keys of a llama that is accepted.
+const GGUF_KEYS: [(&str, Kind); 10] = [
+    ("general.architecture", Text("llama")),
+    ("llama.context_length", Size(128)),
+    ("llama.embedding_length", Size(8)),
+    ("llama.block_count", Size(1)),
+    ("llama.feed_forward_length", Size(16)),
+    ("llama.attention.head_count", Size(4)),
+    ("llama.attention.head_count_kv", Size(2)),
+    ("llama.attention.layer_norm_rms_epsilon", Number(1e-5)),
+    ("llama.rope.freq_base", Number(1e4)),
+    ("llama.rope.dimension_count", Size(2)),
+];
+
+fn string(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
+}
+
+/// A GGUF file with those keys and an embedding of 3 rows of 8 values.
+fn gguf(keys: &[(&str, Kind)]) -> Vec<u8> {
+    let mut file = b"GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+    file.extend((keys.len() as u64).to_le_bytes());
+    for (key, value) in keys {
+        let (id, bytes) = match value {
+            Size(n) => (4u32, n.to_le_bytes().to_vec()),
+            Number(x) => (6, x.to_le_bytes().to_vec()),
+            Text(text) => (8, string(text)),
+        };
+        file.extend([string(key), id.to_le_bytes().to_vec(), bytes].concat());
+    }
+    file.extend(string("token_embd.weight"));
+    file.extend(2u32.to_le_bytes());
+    file.extend([8u64, 3].map(u64::to_le_bytes).concat());
+    file.extend([0; 4 + 8]); // F32, at offset 0
+    file.resize(file.len().next_multiple_of(32) + 8 * 3 * 4, 0);
+    file
+}
+
+fn config_json() -> Value {
+    json!({
+        "model_type": "llama", "vocab_size": 3, "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "max_position_embeddings": 128, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
+        "hidden_act": "silu", "tie_word_embeddings": true, "dtype": "float32",
+    })
+}
+
+fn read_gguf(folder: &Path, keys: &[(&str, Kind)]) -> Result<ModelConfig, ConfigError> {
+    let path = folder.join("model.gguf");
+    std::fs::write(&path, gguf(keys)).unwrap();
+    ModelConfig::read(&Checkpoint::open(&path).unwrap())
+}
+
+fn read_folder(folder: &Path, config: &str) -> Result<ModelConfig, ConfigError> {
+    let header = r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
+    std::fs::write(folder.join("model.safetensors"), file).unwrap();
+    std::fs::write(folder.join("config.json"), config).unwrap();
+    ModelConfig::read(&Checkpoint::open(folder).unwrap())
+}
+
+/// The case and the message, without the folder's name.
+fn report(text: &mut String, folder: &Path, case: &str, read: Result<ModelConfig, ConfigError>) {
+    let message = match read {
+        Ok(_) => panic!("{case}: accepted"),
+        Err(error) => error.to_string(),
+    };
+    let message = message.replace(folder.to_str().unwrap(), "FOLDER");
+    writeln!(text, "{case}\n    {message}").unwrap();
+}
+
+#[test]
+fn the_unchanged_configurations_are_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    for config in [
+        read_gguf(folder.path(), &GGUF_KEYS).unwrap(),
+        read_folder(folder.path(), &config_json().to_string()).unwrap(),
+    ] {
+        assert_eq!((config.vocabulary, config.hidden, config.head_dim), (3, 8, 2));
+        assert_eq!((config.heads, config.key_value_heads, config.layers), (4, 2, 1));
+        assert!(config.tied_head);
+    }
+}
+
+#[test]
+fn gguf_configurations_that_are_refused() {
+    let cases: [(&str, &str, Option<Kind>); 12] = [
+        ("missing key", "llama.embedding_length", None),
+        ("no architecture", "general.architecture", None),
+        ("unknown family", "general.architecture", Some(Text("mamba"))),
+        ("unknown key", "llama.attention.sliding_window", Some(Size(64))),
+        ("wrong type", "llama.block_count", Some(Text("two"))),
+        ("unsupported scaling", "llama.rope.scaling.type", Some(Text("yarn"))),
+        ("partial rotary embedding", "llama.rope.dimension_count", Some(Size(1))),
+        ("values wider than keys", "llama.attention.value_length", Some(Size(4))),
+        ("another vocabulary", "llama.vocab_size", Some(Size(4))),
+        ("heads that do not divide", "llama.attention.head_count_kv", Some(Size(3))),
+        ("no heads", "llama.attention.head_count_kv", Some(Size(0))),
+        ("no layers", "llama.block_count", Some(Size(0))),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for (case, key, value) in cases {
+        let mut keys: Vec<_> = GGUF_KEYS.into_iter().filter(|(name, _)| *name != key).collect();
+        keys.extend(value.map(|value| (key, value)));
+        report(&mut text, folder.path(), case, read_gguf(folder.path(), &keys));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn folders_whose_configuration_is_refused() {
+    let cases = [
+        ("missing key", "hidden_size", Value::Null),
+        ("no family", "model_type", Value::Null),
+        ("unknown family", "model_type", json!("mamba")),
+        ("unknown key", "sliding_window", json!(64)),
+        ("wrong type", "num_hidden_layers", json!("two")),
+        ("negative number", "num_hidden_layers", json!(-1)),
+        ("unsupported activation", "hidden_act", json!("gelu")),
+        ("unsupported type", "dtype", json!("float16")),
+        ("unsupported value", "mlp_bias", json!(true)),
+        ("unsupported scaling", "rope_scaling", json!({"rope_type": "yarn", "factor": 2.0})),
+        ("scaling without factor", "rope_scaling", json!({"rope_type": "linear"})),
+        ("unknown key of scaling", "rope_scaling", json!({"rope_type": "default", "beta_fast": 1})),
+        ("heads that do not divide", "num_key_value_heads", json!(3)),
+        ("odd heads", "head_dim", json!(3)),
+        ("no layers", "num_hidden_layers", json!(0)),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for (case, key, value) in cases {
+        let mut config = config_json();
+        config[key] = value;
+        let read = read_folder(folder.path(), &config.to_string());
+        report(&mut text, folder.path(), case, read);
+    }
+    report(&mut text, folder.path(), "a list", read_folder(folder.path(), "[1]"));
+    report(&mut text, folder.path(), "cut short", read_folder(folder.path(), "{\"a\": "));
+    insta::assert_snapshot!(text);
+}

@@ -1,12 +1,13 @@
-//! `plumb generate --json-lines` on a tiny GGUF file, token by token against llama-server.
+//! `plumb generate` and `plumb tokenize` on a tiny GGUF file; generated tokens against llama-server.
 //!
 //! `fixtures/make_gguf.py` made the file; `tiny-llama.json` holds what llama-server answered, with its build and
-//! flags. The prompts take both orders of attention: row by row, and in tiles.
+//! flags. The prompts take both orders of attention: row by row, and in tiles. The id of a byte is its value;
+//! 256 is "th", 257 begins a text.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its fixture has to stop")]
 
 use std::io::{Cursor, sink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use engine::cli::{BuildInfo, Cli, Streams};
@@ -32,10 +33,17 @@ fn fixture(name: &str) -> PathBuf {
 /// The answers of `plumb generate --json-lines`, and the exit status.
 fn generate(threads: &str, requests: &[Value]) -> (Vec<Value>, u8) {
     let model = fixture("tiny-llama.gguf");
-    let model = model.to_str().unwrap();
-    let cli = Cli::parse_from(["plumb", "generate", model, "--json-lines", "--threads", threads]);
-    let lines: Vec<String> = requests.iter().map(Value::to_string).collect();
-    let input = lines.join("\n");
+    let arguments = ["generate", model.to_str().unwrap(), "--json-lines", "--threads", threads];
+    run(&arguments, &lines(requests))
+}
+
+fn lines(requests: &[Value]) -> String {
+    requests.iter().map(|request| format!("{request}\n")).collect()
+}
+
+/// The lines that a verb answers `input` with, and the exit status.
+fn run(arguments: &[&str], input: &str) -> (Vec<Value>, u8) {
+    let cli = Cli::parse_from(["plumb"].iter().chain(arguments));
     let mut output = Vec::new();
     let mut streams =
         Streams { input: &mut Cursor::new(input), output: &mut output, progress: &mut sink() };
@@ -80,4 +88,122 @@ fn bad_requests_are_answered_and_the_others_too() {
     assert_eq!(answers.len(), 5);
     assert_eq!(answers[4]["steps"][0]["top"].as_array().unwrap().len(), 2);
     assert_eq!(status, 2);
+}
+
+/// The tiny model with a chat template, in `folder`.
+///
+/// The key goes in front of the others. It takes a multiple of the alignment, so that offsets stay true.
+fn with_template(folder: &Path) -> PathBuf {
+    const TEMPLATE: &str = "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}\
+        {% if add_generation_prompt %}assistant:{% endif %}";
+    let string = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let pair = |template: &str| {
+        [string("tokenizer.chat_template"), 8u32.to_le_bytes().to_vec(), string(template)].concat()
+    };
+    let short = pair(TEMPLATE).len() + "{##}".len();
+    let padding = " ".repeat(short.next_multiple_of(32) - short);
+    let mut file = std::fs::read(fixture("tiny-llama.gguf")).unwrap();
+    // Magic, version, number of tensors, number of keys.
+    let keys = u64::from_le_bytes(file[16..24].try_into().unwrap());
+    file.splice(16..24, (keys + 1).to_le_bytes());
+    file.splice(24..24, pair(&format!("{TEMPLATE}{{#{padding}#}}")));
+    let path = folder.join("chat.gguf");
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+const MESSAGES: &str =
+    r#"[{"role": "system", "content": "be"}, {"role": "user", "content": "the"}]"#;
+const RENDERED: &str = "system:be;user:the;assistant:";
+
+/// The ids of [`RENDERED`], by hand: bytes but for one "th", behind the token that begins a text.
+fn rendered_ids() -> Vec<u32> {
+    let (before, after) = RENDERED.split_once("th").unwrap();
+    let bytes = |text: &str| text.bytes().map(u32::from).collect::<Vec<_>>();
+    [vec![257], bytes(before), vec![256], bytes(after)].concat()
+}
+
+#[test]
+fn messages_are_rendered_by_the_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = with_template(folder.path());
+    let messages: Value = serde_json::from_str(MESSAGES).unwrap();
+    let requests = [
+        json!({"id": "messages", "messages": messages, "max_tokens": 4, "ignore_eos": true}),
+        json!({"id": "ids", "prompt_ids": rendered_ids(), "max_tokens": 4, "ignore_eos": true}),
+    ];
+    let arguments = ["generate", model.to_str().unwrap(), "--json-lines"];
+    let (answers, status) = run(&arguments, &lines(&requests));
+    assert_eq!((answers.len(), status), (2, 0));
+    assert_eq!(answers[0]["prompt_ids"], json!(rendered_ids()));
+    assert_eq!(answers[0]["ids"], answers[1]["ids"]);
+    assert_eq!(answers[0]["ids"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn forced_ids_are_taken_and_the_probabilities_stay_the_model_s() {
+    let request = |id: &str, force: Value| json!({"id": id, "prompt_ids": [257, 72], "max_tokens": 6, "ignore_eos": true, "logprobs": 3, "force_ids": force});
+    let (answers, status) = generate("1", &[request("greedy", Value::Null)]);
+    assert_eq!(status, 0);
+    let greedy = &answers[0];
+    let own = greedy["ids"].clone();
+    // The least likely of three, then what would have come.
+    let mut other = own.clone();
+    other[0] = greedy["steps"][0]["top"][2][0].clone();
+    let (answers, status) =
+        generate("1", &[request("same", own.clone()), request("other", other.clone())]);
+    assert_eq!((answers.len(), status), (2, 0));
+    assert_eq!(answers[0]["steps"], greedy["steps"]);
+    assert_eq!(answers[1]["ids"], other);
+    let (first, expected) = (&answers[1]["steps"][0], &greedy["steps"][0]["top"]);
+    assert_eq!(&first["top"], expected);
+    assert_eq!(first["logprob"], expected[2][1]);
+    assert_ne!(answers[1]["steps"][1]["top"], greedy["steps"][1]["top"]);
+}
+
+#[test]
+fn a_line_that_is_no_request_does_not_stop_the_others() {
+    let good = |id: &str| json!({"id": id, "prompt_ids": [1, 2], "max_tokens": 2});
+    let input = format!("{}\n{{\"id\": \n\n[]\n{}\n", good("first"), good("last"));
+    let model = fixture("tiny-llama.gguf");
+    let arguments = ["generate", model.to_str().unwrap(), "--json-lines"];
+    let (answers, status) = run(&arguments, &input);
+    assert_eq!((answers.len(), status), (4, 2));
+    assert_eq!(answers[0]["ids"], answers[3]["ids"]);
+    assert_eq!(answers[3]["id"], "last");
+    for refused in &answers[1..3] {
+        assert_eq!(refused["id"], Value::Null);
+        assert_eq!(refused["error"]["code"], "invalid_request");
+    }
+}
+
+#[test]
+fn tokenize_goes_both_ways_and_renders_conversations() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = with_template(folder.path());
+    let messages: Value = serde_json::from_str(MESSAGES).unwrap();
+    let requests = [
+        json!({"id": "plain", "text": "the a"}),
+        json!({"id": "begun", "text": "the", "add_special": true}),
+        json!({"id": "special", "text": "a</s>", "parse_special": true}),
+        json!({"id": "back", "ids": [257, 256, 101, 258]}),
+        json!({"id": "skipped", "ids": [257, 256, 101, 258], "skip_special": true}),
+        json!({"id": "chat", "messages": messages}),
+        json!({"id": "beyond", "ids": [259]}),
+        json!({"id": "misplaced", "text": "a", "skip_special": true}),
+    ];
+    let arguments = ["tokenize", model.to_str().unwrap(), "--json-lines"];
+    let (answers, status) = run(&arguments, &lines(&requests));
+    let expected = [
+        json!({"id": "plain", "ids": [256, 101, 32, 97]}),
+        json!({"id": "begun", "ids": [257, 256, 101]}),
+        json!({"id": "special", "ids": [97, 258]}),
+        json!({"id": "back", "text": "<s>the</s>"}),
+        json!({"id": "skipped", "text": "the"}),
+        json!({"id": "chat", "text": RENDERED, "ids": rendered_ids()}),
+    ];
+    assert_eq!(answers[..6], expected);
+    assert_eq!(answers[6]["error"]["code"], "unknown_token");
+    assert_eq!(answers[7]["error"]["code"], "invalid_request");
+    assert_eq!((answers.len(), status), (8, 2));
 }

@@ -38,7 +38,7 @@ fn generate(threads: &str, requests: &[Value]) -> (Vec<Value>, u8) {
 }
 
 fn lines(requests: &[Value]) -> String {
-    requests.iter().map(|request| format!("{request}\n")).collect()
+    requests.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The lines that a verb answers `input` with, and the exit status.

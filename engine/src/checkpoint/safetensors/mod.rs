@@ -55,7 +55,7 @@ impl Safetensors {
             (false, true) => Self::open_shards(path, &Index::read(&index)?),
             (true, true) => Err(Error::AmbiguousFolder { path: path.to_path_buf() }),
             (false, false) => {
-                let found = "the folder has neither file of safetensors".to_owned();
+                let found = "it is a folder without safetensors".to_owned();
                 Err(Error::NotACheckpoint { path: path.to_path_buf(), found })
             }
         }

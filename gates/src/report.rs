@@ -17,7 +17,7 @@ pub fn lines(
 ) -> Vec<String> {
     let subject = &record.subject;
     let mut lines = vec![format!(
-        "subject      {} {} (sources {}, {}, {} threads)",
+        "subject      {} {} (sources {}, profile {}, {} threads)",
         subject.name,
         subject.version,
         short(&subject.source_sha256),

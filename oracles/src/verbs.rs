@@ -81,7 +81,7 @@ pub struct Identity {
     pub binary_sha256: String,
     /// What the process and the build's manifest say about the build: build info, compiler, cmake.
     pub build: BTreeMap<String, String>,
-    /// The command line really used, without the executable's path.
+    /// The command line really used, without the executable's path and the checkpoint's folder.
     pub flags: Vec<String>,
     /// CPU features from the oracle's own start-up line, such as `AVX2`.
     pub cpu_features: Vec<String>,

@@ -166,15 +166,10 @@ pub(super) fn ask_subject(
         if forced.is_empty() { Answers::new() } else { subject.generate(model, &forced)? };
     let sample = |reference: GoldenCase| {
         let id = reference.id.clone();
-        let answer = generated.remove(&id).unwrap_or(Err(Defect::Missing));
-        let forced = match &answer {
-            Ok(free) if asked.forced && walked(free, &reference) => Some(answer.clone()),
-            _ => forced_answers.remove(&id),
-        };
         GenerationSample {
-            subject: answer,
+            subject: generated.remove(&id).unwrap_or(Err(Defect::Missing)),
             rendered: rendered.remove(&id),
-            forced,
+            forced: forced_answers.remove(&id),
             reread: None,
             reference,
         }
@@ -222,12 +217,7 @@ fn generate_request(
     }
 }
 
-/// Whether a free run took the oracle's ids by itself: then it is the forced run, and need not be repeated.
-fn walked(free: &crate::subject::Generated, reference: &GoldenCase) -> bool {
-    free.prompt_ids == reference.prompt_ids && free.ids == reference.ids
-}
-
-/// Forcing is asked where both sides have the same prompt and then part.
+/// Forcing is asked only where both sides have the same prompt.
 fn forced_requests(
     asked: &Asked<'_>,
     references: &[GoldenCase],
@@ -235,11 +225,11 @@ fn forced_requests(
 ) -> Vec<GenerateRequest> {
     let forced = |case: &Case| {
         let reference = references.iter().find(|reference| reference.id == case.id)?;
-        let parts = match generated.get(&case.id) {
-            Some(Ok(free)) => free.prompt_ids == reference.prompt_ids && !walked(free, reference),
+        let same_prompt = match generated.get(&case.id) {
+            Some(Ok(answer)) => answer.prompt_ids == reference.prompt_ids,
             _ => false,
         };
-        parts.then(|| generate_request(case, asked.generate, Some(reference.ids.clone())))
+        same_prompt.then(|| generate_request(case, asked.generate, Some(reference.ids.clone())))
     };
     asked.workload.cases.iter().filter_map(forced).collect()
 }

@@ -45,6 +45,18 @@ impl Question<'_> {
         Ok((identity, vocabulary as usize))
     }
 
+    /// The flags with the checkpoint named by its file: where a cache lies says nothing about what ran, and the
+    /// checkpoint's digest is kept beside the identity.
+    fn portable_flags(&self) -> Vec<String> {
+        let path = self.checkpoint.path.display().to_string();
+        let name = self.checkpoint.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let portable = |flag: &String| match &name {
+            Some(name) if *flag == path => name.clone(),
+            _ => flag.clone(),
+        };
+        self.flags.iter().map(portable).collect()
+    }
+
     fn silent(&self, key: &str) -> LaunchError {
         LaunchError::Silent {
             oracle: self.oracle.spec.name.clone(),
@@ -154,7 +166,7 @@ impl Question<'_> {
                 .ok_or_else(|| self.silent("executable's digest"))?
                 .to_owned(),
             build,
-            flags: self.flags.to_vec(),
+            flags: self.portable_flags(),
             cpu_features: said.cpu_features,
             settings,
         })

@@ -12,7 +12,7 @@ fn main() {
         Ok(digest) => println!("cargo:rustc-env=PLUMB_SOURCE_SHA256={digest}"),
         Err(error) => println!("cargo:warning=no source digest: {error}"),
     }
-    for path in ["Cargo.lock", "engine/src", "engine/build.rs", "engine/Cargo.toml"]
+    for path in ["Cargo.lock", "Cargo.toml", "engine/src", "engine/build.rs", "engine/Cargo.toml"]
         .into_iter()
         .chain(["kernels/src", "kernels/Cargo.toml", "records/src/source_digest.rs"])
     {

@@ -4,9 +4,12 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::checkpoint::Checkpoint;
 use engine::config::{ConfigError, ModelConfig};
+use engine::model::Model;
+use engine::numerics::Profile;
 use serde_json::{Value, json};
 
 /// A GGUF metadata value of the three types that a configuration is made of.
@@ -137,6 +140,7 @@ fn folders_whose_configuration_is_refused() {
         ("unknown key", "sliding_window", json!(64)),
         ("wrong type", "num_hidden_layers", json!("two")),
         ("negative number", "num_hidden_layers", json!(-1)),
+        ("a width that wraps", "head_dim", json!((1_u64 << 62) + 2)),
         ("unsupported activation", "hidden_act", json!("gelu")),
         ("unsupported type", "dtype", json!("float16")),
         ("unsupported value", "mlp_bias", json!(true)),
@@ -158,4 +162,16 @@ fn folders_whose_configuration_is_refused() {
     report(&mut text, folder.path(), "a list", read_folder(folder.path(), "[1]"));
     report(&mut text, folder.path(), "cut short", read_folder(folder.path(), "{\"a\": "));
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_claimed_number_of_layers_allocates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config_json();
+    config["num_hidden_layers"] = json!(1_u64 << 62);
+    read_folder(folder.path(), &config.to_string()).unwrap();
+    let checkpoint = Checkpoint::open(folder.path()).unwrap();
+    let pool = Arc::new(kernels::Pool::new(1).unwrap());
+    let error = Model::load(&checkpoint, Profile::Hf517Eager, pool).err().unwrap();
+    assert!(error.to_string().contains("embed_tokens"), "{error}");
 }

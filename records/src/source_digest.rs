@@ -2,7 +2,7 @@
 //!
 //! A commit id would not do: it changes with every page and record that is committed, and says nothing of an edited working
 //! tree. This digest covers exactly what decides the engine's bits and nothing else: `src/`, `build.rs` and `Cargo.toml` of
-//! `engine/` and `kernels/`, and `Cargo.lock`. Tests, benches, fuzz targets and snapshots do not count.
+//! `engine/` and `kernels/`, and the workspace's `Cargo.toml` (profiles, features) and `Cargo.lock`. Tests, benches, fuzz targets and snapshots do not count.
 //!
 //! This file uses `std` and `sha2` alone, because `engine/build.rs` includes it by path and embeds the digest in `plumb`.
 #![allow(unreachable_pub, reason = "engine/build.rs includes this file as a private module")]
@@ -64,7 +64,7 @@ pub fn source_digest(root: &Path) -> Result<String, SourceDigestError> {
 
 /// The files that [`source_digest`] covers: relative to the root, with `/`, sorted by bytes.
 pub fn source_files(root: &Path) -> Result<Vec<String>, SourceDigestError> {
-    let mut files = vec!["Cargo.lock".to_owned()];
+    let mut files = vec!["Cargo.lock".to_owned(), "Cargo.toml".to_owned()];
     for name in CRATES {
         for part in PARTS {
             let path = root.join(name).join(part);
@@ -116,6 +116,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in [
             ("Cargo.lock", "lock"),
+            ("Cargo.toml", "w"),
             ("engine/Cargo.toml", "e"),
             ("engine/build.rs", "b"),
             ("engine/src/lib.rs", "l"),
@@ -141,6 +142,7 @@ mod tests {
             source_files(root.path()).unwrap(),
             [
                 "Cargo.lock",
+                "Cargo.toml",
                 "engine/Cargo.toml",
                 "engine/build.rs",
                 "engine/src/lib.rs",
@@ -154,7 +156,7 @@ mod tests {
     /// The expected value was computed with Python's hashlib over the same length-prefixed stream.
     #[test]
     fn matches_an_independent_implementation() {
-        let expected = "c82dafaf9ce8898b85558f7f435de8c2a85fc64e5cc5b87000f1ede7c662ae4a";
+        let expected = "e53b79d2f4336eee32a3427e31fbe76a991c630b5489ff18856d63db76177bab";
         assert_eq!(source_digest(tree().path()).unwrap(), expected);
     }
 

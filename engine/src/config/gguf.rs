@@ -101,15 +101,19 @@ impl Reader<'_> {
         let Some(tensor) = self.checkpoint.find(ROPE_DIVISORS) else {
             return Ok(RopeScaling::None);
         };
+        let refuse = |found: String| ConfigError::Value {
+            path: self.file.path().to_path_buf(),
+            key: ROPE_DIVISORS.to_owned(),
+            found,
+            expected: format!("{} values", head_dim / 2),
+        };
+        // The file's tensor is as long as the file says; the head width is only a claim.
+        if *tensor.shape != [head_dim / 2] {
+            return Err(refuse(format!("shape {:?}", tensor.shape)));
+        }
         let mut divisors = vec![0.0; head_dim / 2];
-        kernels::dequantize_row(tensor.format, tensor.bytes, &mut divisors).map_err(|error| {
-            ConfigError::Value {
-                path: self.file.path().to_path_buf(),
-                key: ROPE_DIVISORS.to_owned(),
-                found: error.to_string(),
-                expected: format!("{} values", head_dim / 2),
-            }
-        })?;
+        kernels::dequantize_row(tensor.format, tensor.bytes, &mut divisors)
+            .map_err(|error| refuse(error.to_string()))?;
         Ok(RopeScaling::Divisors(divisors))
     }
 

@@ -94,6 +94,9 @@ pub enum RopeScaling {
     Divisors(Vec<f32>),
 }
 
+/// No layer is wider than this: sizes below it can be multiplied with each other without overflow.
+const MAX_WIDTH: usize = u32::MAX as usize;
+
 impl ModelConfig {
     /// Reads the configuration that belongs to `checkpoint`.
     pub fn read(checkpoint: &Checkpoint) -> Result<Self, ConfigError> {
@@ -132,6 +135,13 @@ impl ModelConfig {
                     && self.heads.is_multiple_of(self.key_value_heads),
             ),
             ("the context length is zero", self.context_length > 0),
+            (
+                "a width, or the heads together, exceed 4294967295",
+                self.heads.checked_mul(self.head_dim).is_some_and(|width| width <= MAX_WIDTH)
+                    && self.hidden <= MAX_WIDTH
+                    && self.intermediate <= MAX_WIDTH
+                    && self.vocabulary <= MAX_WIDTH,
+            ),
             ("the norm's epsilon is not a small number", (0.0..1.0).contains(&self.norm_eps)),
             ("the rope base is not positive", self.rope.base > 0.0 && self.rope.base.is_finite()),
         ];

@@ -24,7 +24,8 @@ fn build<'a>(config: &ModelConfig, weights: &mut Weights<'a>) -> Result<Decoder<
         RmsNorm::load(weights, role, config.hidden, config.norm_eps)
     };
     let embedding = Embedding::load(weights, config.vocabulary, config.hidden)?;
-    let mut blocks = Vec::with_capacity(config.layers);
+    // Grows with the tensors that are there: the count is a claim of the file.
+    let mut blocks = Vec::new();
     for layer in 0..config.layers {
         weights.enter_layer(layer);
         blocks.push(Block {

@@ -82,6 +82,8 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
         &judgement,
         recording::Clock { machine, started_at: draft.started_at(), duration: started.elapsed() },
     );
+    // Evidence takes its time; a run that was stopped meanwhile is none.
+    interrupt::check()?;
     let path = draft.commit(draft_record)?;
     let record = records::store::read_record(&path)?;
     Ok(finished(record, path, &judgement, &circumstances))

@@ -1,13 +1,20 @@
 //! The subject as a child process: lines in, lines out, a deadline, and no child left behind.
+//!
+//! It leads a process group of its own: Ctrl-C at the terminal reaches us and not it, so that it cannot end first and be taken
+//! for an engine that failed; and whatever it started ends with it.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
 use super::{Question, RawAnswer, SubjectError, Transport};
+use crate::interrupt;
 
 /// How much of standard error a message shows.
 const STDERR_SHOWN_BYTES: usize = 2000;
@@ -15,7 +22,7 @@ const STDERR_SHOWN_BYTES: usize = 2000;
 /// How often a running child is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Process ids of living subjects, for Ctrl-C.
+/// Groups of living subjects, by their leader's id; for Ctrl-C.
 static LIVING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Starts the binary anew for every question.
@@ -28,31 +35,31 @@ pub struct ProcessTransport {
 impl Transport for ProcessTransport {
     fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
         let verb = question.verb.as_str();
-        let mut child = Command::new(&self.path)
+        let child = Command::new(&self.path)
             .arg(verb)
             .args(&question.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .map_err(|source| SubjectError::Start { path: self.path.clone(), source })?;
-        let living = Living::of(&child);
+        let mut living = Living::of(child);
         let input = question.lines.iter().fold(String::new(), |text, line| text + line + "\n");
-        let answer = converse(&mut child, input, verb, budget);
-        drop(living);
-        answer
+        converse(&mut living, input, verb, budget)
     }
 }
 
 /// Feeds standard input and drains both outputs at once, so that no full pipe can stop the child.
 fn converse(
-    child: &mut Child,
+    living: &mut Living,
     input: String,
     verb: &'static str,
     budget: Duration,
 ) -> Result<RawAnswer, SubjectError> {
     let pipe = |source| SubjectError::Pipe { verb, source };
     let gone = || pipe(std::io::ErrorKind::BrokenPipe.into());
+    let child = &mut living.child;
     let mut stdin = child.stdin.take().ok_or_else(gone)?;
     let mut stdout = child.stdout.take().ok_or_else(gone)?;
     let mut stderr = child.stderr.take().ok_or_else(gone)?;
@@ -61,7 +68,7 @@ fn converse(
         scope.spawn(move || stdin.write_all(input.as_bytes()));
         let out = scope.spawn(move || read_all(&mut stdout));
         let err = scope.spawn(move || read_all(&mut stderr));
-        let status = wait(child, verb, budget);
+        let status = wait(living, verb, budget);
         let joined = |handle: std::thread::ScopedJoinHandle<'_, std::io::Result<Vec<u8>>>| {
             handle.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())).map_err(pipe)
         };
@@ -75,20 +82,25 @@ fn converse(
     })
 }
 
+/// Waits for the end of the leader, or ends it; either way its whole group is gone afterwards, and with it every process that
+/// could keep our pipes open.
 fn wait(
-    child: &mut Child,
+    living: &mut Living,
     verb: &'static str,
     budget: Duration,
-) -> Result<std::process::ExitStatus, SubjectError> {
+) -> Result<ExitStatus, SubjectError> {
     let pipe = |source| SubjectError::Pipe { verb, source };
     let deadline = Instant::now() + budget;
     loop {
-        if let Some(status) = child.try_wait().map_err(pipe)? {
-            return Ok(status);
+        if living.has_ended().map_err(pipe)? {
+            return living.stop().map_err(pipe);
+        }
+        if interrupt::check().is_err() {
+            living.stop().map_err(pipe)?;
+            return Err(pipe(std::io::ErrorKind::Interrupted.into()));
         }
         if Instant::now() >= deadline {
-            child.kill().map_err(pipe)?;
-            child.wait().map_err(pipe)?;
+            living.stop().map_err(pipe)?;
             return Err(SubjectError::Budget { verb, seconds: budget.as_secs() });
         }
         std::thread::sleep(POLL);
@@ -106,28 +118,57 @@ fn tail(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[from..]).into_owned()
 }
 
-/// Keeps a child on the list of those to stop, for as long as it lives.
-struct Living(u32);
+/// A child that leads its group, on the list of those to stop for as long as it lives.
+struct Living {
+    child: Child,
+    reaped: bool,
+}
 
 impl Living {
-    fn of(child: &Child) -> Self {
-        LIVING.lock().unwrap_or_else(PoisonError::into_inner).insert(child.id());
-        Self(child.id())
+    fn of(child: Child) -> Self {
+        list().insert(child.id());
+        Self { child, reaped: false }
+    }
+
+    /// Whether the leader has ended. It is not reaped, so that its id stays the group's.
+    fn has_ended(&self) -> std::io::Result<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
+    }
+
+    /// Kills the group and reaps the leader; the status is its own where it had ended before.
+    fn stop(&mut self) -> std::io::Result<ExitStatus> {
+        // The list is held until the leader is reaped: the Ctrl-C handler must not meet an id that has been given away.
+        let mut groups = list();
+        if !self.reaped {
+            kill(self.child.id());
+        }
+        let status = self.child.wait();
+        self.reaped = true;
+        groups.remove(&self.child.id());
+        status
     }
 }
 
 impl Drop for Living {
     fn drop(&mut self) {
-        LIVING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        // Nobody is left to tell.
+        let _ = self.stop();
     }
 }
 
-/// Stops every living subject; for the Ctrl-C handler.
-pub fn stop_all() {
-    for pid in LIVING.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        if let Some(pid) = rustix::process::Pid::from_raw(*pid as i32) {
-            // It may have ended in between, which is what we want.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-        }
+fn list() -> MutexGuard<'static, BTreeSet<u32>> {
+    LIVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kill(group: u32) {
+    if let Some(group) = Pid::from_raw(group as i32) {
+        // It may have ended in between, which is what we want.
+        let _ = kill_process_group(group, Signal::KILL);
     }
+}
+
+/// Stops every living subject with all that it started; for the Ctrl-C handler.
+pub fn stop_all() {
+    list().iter().copied().for_each(kill);
 }

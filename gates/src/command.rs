@@ -150,6 +150,8 @@ enum RecordsCommand {
         /// Its id
         id: String,
     },
+    /// Check every record and its evidence against their hashes
+    Verify,
 }
 
 /// Parses the command line, does what it says, and gives the exit status.
@@ -195,6 +197,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Oracle(OracleCommand::Provision { name }) => supply::provision(&context, &name),
         Command::Gaps { check, json } => gaps::gaps(&context, check, json),
         Command::Records(RecordsCommand::List) => records::list(&context),
+        Command::Records(RecordsCommand::Verify) => records::verify(&context),
         Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),
     }
 }

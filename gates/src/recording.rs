@@ -48,6 +48,7 @@ pub fn assemble(
             name: checkpoint.name.clone(),
             sha256: checkpoint.sha256.clone(),
         }),
+        inputs_sha256: bench.workload.map(|workload| workload.sha256.clone()),
         machine: clock.machine,
         verdict: Verdict {
             word: judgement.word,

@@ -6,6 +6,7 @@ use records::record::{OracleSource, Record};
 
 use crate::bench::{Circumstances, ReferenceInfo};
 use crate::judge::Judgement;
+use crate::subject::FoundBy;
 use crate::validity::short;
 
 /// All lines, the verdict last.
@@ -50,8 +51,11 @@ pub fn verdict_line(record: &Record, circumstances: &Circumstances) -> String {
         .reference
         .as_ref()
         .map_or(String::new(), |reference| format!(", against {}", reference_words(reference)));
+    let by_hand =
+        record.subject.info.get("found_by").is_some_and(|by| by == FoundBy::Flag.as_str());
+    let standing = if by_hand { ", decides no track" } else { "" };
     format!(
-        "{} {}: {}{against} ({:.1} s)",
+        "{} {}: {}{against}{standing} ({:.1} s)",
         record.verdict.word.as_str(),
         record.gate,
         record.verdict.reason,

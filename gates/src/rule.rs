@@ -72,6 +72,8 @@ pub enum Rule {
     Failed,
     /// The oracle that answered is not the pinned one.
     Pin,
+    /// The engine ran another numerics profile than the one that the gate judges.
+    Profile,
     /// Nothing was compared.
     Skip,
     /// The two sides did not have the same work: other prompts, other lengths.
@@ -80,13 +82,14 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Band,
         Self::Checkpoint,
         Self::Count,
         Self::Dirty,
         Self::Failed,
         Self::Pin,
+        Self::Profile,
         Self::Skip,
         Self::Workload,
     ];
@@ -100,6 +103,7 @@ impl Rule {
             Self::Dirty => "V-DIRTY",
             Self::Failed => "V-FAILED",
             Self::Pin => "V-PIN",
+            Self::Profile => "V-PROFILE",
             Self::Skip => "V-SKIP",
             Self::Workload => "V-WORKLOAD",
         }
@@ -120,6 +124,7 @@ impl Rule {
             Self::Pin => {
                 "the oracle that answered is not the pinned one, or a golden's hash is wrong"
             }
+            Self::Profile => "the engine ran another numerics profile than the gate judges",
             Self::Skip => "nothing was compared",
             Self::Workload => "the reference answered other cases than the spec's inputs",
         }

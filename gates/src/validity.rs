@@ -8,7 +8,7 @@ use oracles::verbs::{Identity, Step};
 use crate::compare;
 use crate::rule::Rule;
 use crate::spec::{BandSource, GenerateSpec, NearTieCheck};
-use crate::subject::{FoundBy, is_whole};
+use crate::subject::{FoundBy, Info, is_whole};
 use crate::workload::Workload;
 
 /// A broken rule, with what was expected, what was found, and what to do.
@@ -49,6 +49,36 @@ pub fn dirty(embedded: &str, tree: Option<&str>, found_by: FoundBy) -> Option<Vi
             .to_owned(),
     };
     violation(Rule::Dirty, reason)
+}
+
+/// V-DIRTY: the binary names the same sources with the model loaded as without.
+pub fn same_sources(first: &Info, loaded: &Info) -> Option<Violation> {
+    if first.source_sha256 == loaded.source_sha256 {
+        return None;
+    }
+    violation(
+        Rule::Dirty,
+        format!(
+            "the binary embeds source digest {} without a model and {} with one: was it replaced meanwhile?",
+            short(&first.source_sha256),
+            short(&loaded.source_sha256)
+        ),
+    )
+}
+
+/// V-PROFILE: a gate names the profile it judges, and that is the one in effect. Asked for is not run.
+pub fn profile(named: Option<&str>, loaded: &Info) -> Option<Violation> {
+    let named = named?;
+    if loaded.profile.as_deref() == Some(named) {
+        return None;
+    }
+    violation(
+        Rule::Profile,
+        format!(
+            "the gate judges profile {named}, the engine says that it runs {}",
+            loaded.profile.as_deref().unwrap_or("none")
+        ),
+    )
 }
 
 /// V-PIN: whoever answered was built from the pinned source package.

@@ -37,6 +37,9 @@ pub struct Record {
     pub oracle: Option<OracleRef>,
     /// The checkpoint both sides read.
     pub checkpoint: Option<CheckpointRef>,
+    /// SHA-256 of the inputs file of the spec; `None` for a spec without one, and in records older than this field.
+    #[serde(default)]
+    pub inputs_sha256: Option<String>,
     /// Where it ran.
     pub machine: Machine,
     /// What came out.

@@ -10,8 +10,8 @@ use records::gap::{
     render_markdown,
 };
 use records::{
-    Machine, Measurement, Metric, OracleRef, OracleSource, Record, Statistic, Subject, Timestamp,
-    Verdict, VerdictWord,
+    CheckpointRef, Machine, Measurement, Metric, OracleRef, OracleSource, Record, Statistic,
+    Subject, Timestamp, Verdict, VerdictWord,
 };
 use serde_json::json;
 
@@ -25,6 +25,8 @@ fn present() -> Present {
         source_sha256: NOW.into(),
         specs: specs.into(),
         pins: BTreeMap::from([("llama-cpp".into(), PIN.into())]),
+        checkpoints: BTreeMap::from([("tiny".into(), PIN.into())]),
+        inputs: BTreeMap::new(),
     }
 }
 
@@ -104,6 +106,7 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
         divergences: vec![],
         evidence: vec![],
         reproduce: String::new(),
+        inputs_sha256: None,
         supersedes: None,
     }
 }
@@ -515,4 +518,55 @@ fn a_bad_file_is_named_with_its_line() {
             .join("\n---\n")
             .replace(&format!("{:?}", (2..=75).collect::<Vec<u32>>()), "[2, ..., 75]",)
     );
+}
+
+/// Only a run of the same gate that was judged, on a binary of the tree, takes a failure off the record.
+#[test]
+fn what_may_not_decide_supersedes_nothing() {
+    let failed = record("tokens", 1, Fail);
+    let correcting =
+        |word| Record { supersedes: Some("tokens-1".into()), ..record("tokens", 2, word) };
+    let by_hand = |mut record: Record| {
+        record.subject.info = json!({ "found_by": "--plumb" });
+        record
+    };
+    let of_another_gate =
+        Record { supersedes: Some("tokens-1".into()), ..record("speed", 2, Pass) };
+    let powerless = [
+        correcting(Skipped),
+        correcting(Void),
+        correcting(NotEstablished),
+        by_hand(correcting(Pass)),
+        of_another_gate,
+    ];
+    for other in powerless {
+        let records = [failed.clone(), record("tokens", 3, Pass), other];
+        assert_eq!(word(&track(&["tokens"]), &records), Word::Fail, "{:?}", records[2].verdict);
+    }
+    let records = [failed, correcting(Pass)];
+    assert_eq!(word(&track(&["tokens"]), &records), Word::Pass);
+}
+
+/// A PASS speaks of the checkpoint and the inputs it was made with, and of no others.
+#[test]
+fn a_word_lapses_when_checkpoint_or_inputs_change() {
+    let on = |sha256: &str, inputs: Option<&str>| Record {
+        checkpoint: Some(CheckpointRef { name: "tiny".into(), sha256: sha256.into() }),
+        inputs_sha256: inputs.map(str::to_owned),
+        ..record("tokens", 1, Pass)
+    };
+    let with_inputs =
+        Present { inputs: BTreeMap::from([("tokens".into(), "inputs".into())]), ..present() };
+    let undeclared = Present { checkpoints: BTreeMap::new(), ..with_inputs.clone() };
+    let cases = [
+        (on(PIN, Some("inputs")), &with_inputs, Word::Pass),
+        (on(PIN, Some("older")), &with_inputs, Word::Unverified),
+        (on(PIN, None), &with_inputs, Word::Unverified),
+        (on("older", Some("inputs")), &with_inputs, Word::Unverified),
+        (on(PIN, Some("inputs")), &undeclared, Word::Unverified),
+    ];
+    for (record, present, expected) in cases {
+        let cell = derive(&track(&["tokens"]), &[record], present);
+        assert_eq!(cell.word, expected, "{}", cell.why);
+    }
 }

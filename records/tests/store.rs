@@ -47,6 +47,7 @@ fn record(gate: &str) -> Record {
         divergences: vec![json!({"id": "p07", "position": 3, "gap_mnats": 12.25})],
         evidence: vec![],
         reproduce: "cargo gate run smollm2-greedy".into(),
+        inputs_sha256: None,
         supersedes: None,
     }
 }

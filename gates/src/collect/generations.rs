@@ -44,6 +44,8 @@ pub(super) fn collect(
     let started = Instant::now();
     let owed = workload.cases.len();
     let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
+    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
+    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
     circumstances.info = Some(info);
     let asked = Asked { workload, generate, forced: bench.gate.spec.check.near_tie.is_some() };
     let mut samples = ask_subject(&bench.subject, &checkpoint.path, &asked, references)

@@ -59,6 +59,33 @@ pub enum CommandError {
     /// There is no record of that id.
     #[error("no record has the id {0}: `gate records list` names them all")]
     NoRecord(String),
+    /// One id for several gates.
+    #[error(
+        "--supersedes {0} with several gates: a record is corrected by one run of its own gate"
+    )]
+    SupersedesSeveral(String),
+    /// The record is of another gate.
+    #[error("--supersedes {id}: that record is of gate {found}, this run is of {gate}")]
+    SupersedesOther {
+        /// The record.
+        id: String,
+        /// Its gate.
+        found: String,
+        /// The gate that is run.
+        gate: String,
+    },
+    /// Records or their evidence are missing or changed.
+    #[error("the record store is damaged:\n{0}")]
+    Damaged(String),
+    /// The inputs of a spec.
+    #[error("cannot read the inputs {path}")]
+    Inputs {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// The checkpoint cannot be got, so nothing was compared.
     #[error("{0}")]
     Skipped(String),
@@ -85,7 +112,7 @@ impl CommandError {
     /// The exit status.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Overwrite(_) => exit_status(Word::Void),
+            Self::Overwrite(_) | Self::Damaged(_) => exit_status(Word::Void),
             Self::Skipped(_) => exit_status(Word::Skipped),
             _ => EXIT_ERROR,
         }

@@ -2,21 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use oracles::checkpoint::{self, CheckpointSpec, Source};
 use oracles::registry::{self, OracleSpec};
 use records::gap::{self, OpenGaps, Present};
-use records::store::Store;
 
 use super::{CommandError, Context};
 use crate::rule::{Word, exit_status};
+use crate::spec;
 
 /// The generated page, relative to the workspace root.
 const PAGE: &str = "docs/open-gaps.md";
 
 pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, CommandError> {
     let root = &context.home.root;
+    let records = super::records::verified(context)?;
     let tracks = OpenGaps::load(&root.join("open-gaps.toml"))?;
-    let records = Store::open(context.records_folder())?.read_all()?;
-    let present = Present::of_tree(root, pins(context)?)?;
+    let present = Present {
+        checkpoints: checkpoints(context)?,
+        inputs: inputs(context)?,
+        ..Present::of_tree(root, pins(context)?)?
+    };
     if as_json {
         super::print(&gap::render_json(&tracks, &records, &present))?;
         return Ok(0);
@@ -54,4 +59,34 @@ fn pins(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
         Ok((name, spec.declared.package.archive_sha256))
     };
     registry::names(&context.home)?.into_iter().map(pin).collect()
+}
+
+/// What each declared checkpoint is pinned to. A folder from a hub has no single digest in its declaration, and no entry.
+fn checkpoints(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
+    let mut pins = BTreeMap::new();
+    for name in checkpoint::names(&context.home)? {
+        let sha256 = match CheckpointSpec::load(&context.home, &name)?.source {
+            Source::Package(source) => source.sha256,
+            Source::Local(source) => source.sha256,
+            Source::Synthetic(source) => source.sha256,
+            Source::Hub(_) => continue,
+        };
+        pins.insert(name, sha256);
+    }
+    Ok(pins)
+}
+
+/// The digest of each gate's inputs file.
+fn inputs(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
+    let root = &context.home.root;
+    let mut digests = BTreeMap::new();
+    for name in spec::names(root)? {
+        if let Some(path) = spec::load(root, &name)?.spec.inputs {
+            let path = root.join(path);
+            let digest = records::sha256_file(&path)
+                .map_err(|source| CommandError::Inputs { path, source })?;
+            digests.insert(name, digest);
+        }
+    }
+    Ok(digests)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use oracles::checkpoint::CheckpointSpec;
 use oracles::registry::OracleSpec;
 
 use super::{CommandError, Context};
@@ -26,6 +27,10 @@ impl Declared {
         let inputs = gate.spec.inputs.as_deref();
         let workload = inputs.map(|path| workload::read(&context.home.root, path)).transpose()?;
         let oracle = OracleSpec::load(&context.home, &gate.spec.oracle)?;
+        // Read here so that a declaration with an error is one of the program, and never a skip.
+        if let Some(checkpoint) = &gate.spec.checkpoint {
+            CheckpointSpec::load(&context.home, checkpoint)?;
+        }
         Ok(Self { gate, workload, oracle })
     }
 

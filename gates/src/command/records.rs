@@ -1,4 +1,4 @@
-//! `gate records list` and `gate records show ID`
+//! `gate records list`, `gate records show ID` and `gate records verify`
 
 use records::record::Record;
 use records::store::Store;
@@ -21,6 +21,27 @@ pub(super) fn show(context: &Context, id: &str) -> Result<u8, CommandError> {
     let value = serde_json::to_value(record).unwrap_or_default();
     super::print(&format!("{value:#}\n"))?;
     Ok(0)
+}
+
+pub(super) fn verify(context: &Context) -> Result<u8, CommandError> {
+    let records = verified(context)?;
+    let files: usize = records.iter().map(|record| record.evidence.len()).sum();
+    super::print(&format!(
+        "{} records and their {files} evidence files are whole\n",
+        records.len()
+    ))?;
+    Ok(0)
+}
+
+/// All records, where every one of them and all of their evidence is as it was written.
+pub(super) fn verified(context: &Context) -> Result<Vec<Record>, CommandError> {
+    let store = Store::open(context.records_folder())?;
+    let defects: Vec<String> =
+        store.verify()?.iter().map(|defect| crate::chain::of(defect)).collect();
+    if !defects.is_empty() {
+        return Err(CommandError::Damaged(defects.join("\n")));
+    }
+    Ok(store.read_all()?)
 }
 
 fn read(context: &Context) -> Result<Vec<Record>, CommandError> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use records::record::VerdictWord as Word;
+use records::store::Store;
 use serde_json::{Value, json};
 
 use super::prepare::{Declared, Engine};
@@ -18,12 +19,14 @@ pub(super) fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Com
         .iter()
         .map(|name| Declared::read(context, name))
         .collect::<Result<_, _>>()?;
+    let records = arguments.records.clone().unwrap_or_else(|| context.records_folder());
+    check_supersedes(arguments, &records)?;
     let keep = keep_files(arguments, &gates)?;
     let engine = Engine::find(context, arguments.plumb.as_deref())?;
     let mut worst = Word::Pass;
     let mut objects = Vec::new();
     for (declared, keep) in gates.iter().zip(keep) {
-        let finished = one(context, arguments, &engine, declared, keep)?;
+        let finished = one(context, arguments, &engine, declared, &records, keep)?;
         let word = finished.record.verdict.word;
         if gravity(word) > gravity(worst) {
             worst = word;
@@ -45,6 +48,7 @@ fn one(
     arguments: &RunArguments,
     engine: &Engine,
     declared: &Declared,
+    records: &Path,
     keep: Option<PathBuf>,
 ) -> Result<Finished, CommandError> {
     let identity = declared.identify(engine)?;
@@ -55,14 +59,32 @@ fn one(
         _ => Wanted::Either,
     };
     let bench = declared.bench(engine, &identity, &supplies, wanted);
-    let records = arguments.records.clone().unwrap_or_else(|| context.records_folder());
     let destination = Destination {
-        records: &records,
+        records,
         supersedes: arguments.supersedes.clone(),
         reproduce: reproduce(arguments, &declared.gate.name),
         keep,
     };
     Ok(run::run(&bench, &destination)?)
+}
+
+/// `--supersedes` names a record that is there, of the one gate that is run.
+fn check_supersedes(arguments: &RunArguments, folder: &Path) -> Result<(), CommandError> {
+    let Some(id) = &arguments.supersedes else { return Ok(()) };
+    let [gate] = arguments.names.as_slice() else {
+        return Err(CommandError::SupersedesSeveral(id.clone()));
+    };
+    let records = Store::open(folder)?.read_all()?;
+    let found = records.iter().find(|record| record.id == *id);
+    let corrected = found.ok_or_else(|| CommandError::NoRecord(id.clone()))?;
+    if corrected.gate != *gate {
+        return Err(CommandError::SupersedesOther {
+            id: id.clone(),
+            found: corrected.gate.clone(),
+            gate: gate.clone(),
+        });
+    }
+    Ok(())
 }
 
 /// The command that repeats the run.

@@ -196,8 +196,8 @@ pub(super) fn parse_inspection(stdout: &str) -> Result<Inspection, SubjectError>
 
 /// Pairs the lines of an answer with the cases asked for, each `(id, what its reader needs)`.
 ///
-/// A process that ended badly answered nothing, except that status 2 with a line for every case means that some of
-/// the lines are errors, which they then say themselves.
+/// A process that ended badly answered nothing, except that status 2 with a line for every case, some of them errors, is
+/// what those errors mean, and they say it themselves.
 pub(super) fn read_lines<C: Copy, T>(
     verb: Verb,
     raw: &RawAnswer,
@@ -219,9 +219,10 @@ pub(super) fn read_lines<C: Copy, T>(
         lines.entry(id.to_owned()).or_default().push(value);
     }
     let all_answered = expected.iter().all(|(id, _)| lines.contains_key(*id));
+    let any_refused = lines.values().flatten().any(|line| line.get("error").is_some());
     match raw.exit {
         Some(0) => {}
-        Some(EXIT_BAD_INPUT) if all_answered => {}
+        Some(EXIT_BAD_INPUT) if all_answered && any_refused => {}
         _ => return Err(ended(verb, raw)),
     }
     let answer = |id: &str, context: C| match lines.get(id).map(Vec::as_slice) {

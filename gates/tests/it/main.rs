@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod honesty;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod specs;

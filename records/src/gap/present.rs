@@ -15,6 +15,10 @@ pub struct Present {
     pub specs: BTreeMap<String, String>,
     /// SHA-256 of the source that each registered oracle is pinned to, by the oracle's name.
     pub pins: BTreeMap<String, String>,
+    /// SHA-256 that each declared checkpoint is pinned to, by the checkpoint's name.
+    pub checkpoints: BTreeMap<String, String>,
+    /// SHA-256 of each gate's inputs file, by the gate's name; a gate without inputs has no entry.
+    pub inputs: BTreeMap<String, String>,
 }
 
 /// The present could not be read.
@@ -35,10 +39,11 @@ pub enum PresentError {
 }
 
 impl Present {
-    /// Reads the tree below the workspace root. The pins are the caller's to give: this crate does not know the oracles.
+    /// Reads the tree below the workspace root. The pins, the checkpoints and the inputs are the caller's to fill in: this crate
+    /// knows neither the oracles nor what a spec says.
     pub fn of_tree(root: &Path, pins: BTreeMap<String, String>) -> Result<Self, PresentError> {
         let specs = spec_hashes(&root.join("gates/specs"))?;
-        Ok(Self { source_sha256: source_digest(root)?, specs, pins })
+        Ok(Self { source_sha256: source_digest(root)?, specs, pins, ..Self::default() })
     }
 }
 

@@ -32,13 +32,13 @@ pub(super) enum State<'a> {
 /// The state of `gate`. The records may come in any order.
 ///
 /// A failure at the present source and spec stays one, whatever passed beside it, until a record supersedes it: the same code
-/// that fails and passes is not code that passes. A skip never counts for anything.
+/// that fails and passes is not code that passes. A skip never counts for anything, and only a run that may itself decide the
+/// track supersedes another.
 pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) -> State<'a> {
     let Some(spec) = present.specs.get(gate) else {
         return State::NotBuilt;
     };
-    let superseded =
-        |record: &Record| records.iter().any(|other| other.supersedes.as_ref() == Some(&record.id));
+    let superseded = |record: &Record| records.iter().any(|other| may_supersede(other, record));
     let mut runs: Vec<&Record> =
         records.iter().filter(|record| record.gate == gate && !superseded(record)).collect();
     runs.sort_by_key(|record| Reverse((record.started_at, record.id.as_str())));
@@ -52,7 +52,12 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     let same_source = |record: &Record| {
         record.subject.source_sha256 == present.source_sha256 && !named_by_hand(record)
     };
-    let is_current = |record: &Record| same_source(record) && record.spec_sha256 == *spec;
+    let is_current = |record: &Record| {
+        same_source(record)
+            && record.spec_sha256 == *spec
+            && !checkpoint_moved(record, present)
+            && record.inputs_sha256.as_ref() == present.inputs.get(gate)
+    };
     let current: Vec<&Record> = runs.iter().copied().filter(|record| is_current(record)).collect();
     let failed = current.iter().copied().filter(|record| record.verdict.word == VerdictWord::Fail);
     if let Some(failed) = failed.min_by_key(|record| has_ratio(record)) {
@@ -65,7 +70,13 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
         _ if !same_source(last) => {
             State::Unverified(last, "last judged at other sources, or on a binary named by hand")
         }
-        _ if !is_current(last) => State::Unverified(last, "last judged under another spec"),
+        _ if last.spec_sha256 != *spec => State::Unverified(last, "last judged under another spec"),
+        _ if checkpoint_moved(last, present) => {
+            State::Unverified(last, "last judged on a checkpoint that is not the pinned one")
+        }
+        _ if !is_current(last) => {
+            State::Unverified(last, "last judged on other inputs, or on inputs it does not name")
+        }
         VerdictWord::NotEstablished => State::NotEstablished(last),
         VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),
         VerdictWord::Pass => State::Passed(last),
@@ -83,6 +94,14 @@ impl<'a> State<'a> {
     }
 }
 
+/// Whether `other` says of itself that it corrects `record`, and may: it is of the same gate, compared, and decides a track.
+fn may_supersede(other: &Record, record: &Record) -> bool {
+    other.supersedes.as_ref() == Some(&record.id)
+        && other.gate == record.gate
+        && matches!(other.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
+        && !named_by_hand(other)
+}
+
 /// Whether the binary was named with `--plumb` instead of built from the tree: what it was made of is its own word alone.
 fn named_by_hand(record: &Record) -> bool {
     record.subject.info.get("found_by").and_then(serde_json::Value::as_str) == Some("--plumb")
@@ -91,6 +110,14 @@ fn named_by_hand(record: &Record) -> bool {
 /// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".
 fn has_ratio(record: &Record) -> bool {
     record.measurements.iter().any(|measurement| measurement.metric == Metric::Ratio)
+}
+
+/// Whether the checkpoint of a record is no longer the one that is pinned. One that is not declared is not the pinned one.
+fn checkpoint_moved(record: &Record, present: &Present) -> bool {
+    record
+        .checkpoint
+        .as_ref()
+        .is_some_and(|used| present.checkpoints.get(&used.name) != Some(&used.sha256))
 }
 
 /// Whether the oracle of a record is no longer the one that is pinned. An oracle that does not say what it was built from, or

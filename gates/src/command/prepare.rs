@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use oracles::Progress;
 use oracles::checkpoint::CheckpointSpec;
 use oracles::registry::OracleSpec;
 
@@ -105,10 +106,15 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub(super) fn find(context: &Context, named: Option<&Path>) -> Result<Self, CommandError> {
+    /// `progress` shows how far each of its answers is.
+    pub(super) fn find(
+        context: &Context,
+        named: Option<&Path>,
+        progress: Progress,
+    ) -> Result<Self, CommandError> {
         let root = &context.home.root;
         let binary = find(root, named)?;
-        let transport = ProcessTransport { path: binary.path.clone() };
+        let transport = ProcessTransport { path: binary.path.clone(), progress };
         Ok(Self { binary, transport, tree: ::records::source_digest(root).ok() })
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn prove(context: &Context, arguments: &ProveArguments) -> Result<u8,
         .iter()
         .map(|name| Declared::read(context, name)?.for_proofs())
         .collect::<Result<_, _>>()?;
-    let engine = Engine::find(context, arguments.plumb.as_deref())?;
+    let engine = Engine::find(context, arguments.plumb.as_deref(), oracles::Progress::Silent)?;
     let mut status = 0;
     let mut objects = Vec::new();
     for declared in &gates {

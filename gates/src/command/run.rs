@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Com
     let records = arguments.records.clone().unwrap_or_else(|| context.records_folder());
     check_supersedes(arguments, &records)?;
     let keep = keep_files(arguments, &gates)?;
-    let engine = Engine::find(context, arguments.plumb.as_deref())?;
+    let engine = Engine::find(context, arguments.plumb.as_deref(), context.progress)?;
     let mut worst = Word::Pass;
     let mut objects = Vec::new();
     for (declared, keep) in gates.iter().zip(keep) {

@@ -11,6 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use oracles::Progress;
+use oracles::progress::Stage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::{Question, RawAnswer, SubjectError, Transport};
@@ -30,6 +32,8 @@ static LIVING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 pub struct ProcessTransport {
     /// The `plumb` binary.
     pub path: PathBuf,
+    /// Where it is shown how many of the requests are answered.
+    pub progress: Progress,
 }
 
 impl Transport for ProcessTransport {
@@ -46,7 +50,10 @@ impl Transport for ProcessTransport {
             .map_err(|source| SubjectError::Start { path: self.path.clone(), source })?;
         let mut living = Living::of(child);
         let input = question.lines.iter().fold(String::new(), |text, line| text + line + "\n");
-        converse(&mut living, input, verb, budget)
+        let asked = question.lines.len() as u64;
+        let progress = if asked == 0 { Progress::Silent } else { self.progress };
+        let stage = progress.steps(&format!("plumb {verb}"), Some(asked));
+        converse(&mut living, input, stage, verb, budget)
     }
 }
 
@@ -54,6 +61,7 @@ impl Transport for ProcessTransport {
 fn converse(
     living: &mut Living,
     input: String,
+    mut stage: Stage,
     verb: &'static str,
     budget: Duration,
 ) -> Result<RawAnswer, SubjectError> {
@@ -66,8 +74,8 @@ fn converse(
     std::thread::scope(|scope| {
         // A child that ends without reading its input breaks this pipe; its exit status tells the story better.
         scope.spawn(move || stdin.write_all(input.as_bytes()));
-        let out = scope.spawn(move || read_all(&mut stdout));
-        let err = scope.spawn(move || read_all(&mut stderr));
+        let out = scope.spawn(move || read_all(&mut stdout, |lines| stage.advance(lines)));
+        let err = scope.spawn(move || read_all(&mut stderr, |_| ()));
         let status = wait(living, verb, budget);
         let joined = |handle: std::thread::ScopedJoinHandle<'_, std::io::Result<Vec<u8>>>| {
             handle.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())).map_err(pipe)
@@ -107,10 +115,19 @@ fn wait(
     }
 }
 
-fn read_all(pipe: &mut impl Read) -> std::io::Result<Vec<u8>> {
+/// Reads to the end, and tells of each piece how many lines end in it.
+fn read_all(pipe: &mut impl Read, mut ended: impl FnMut(u64)) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    pipe.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let read = match pipe.read(&mut piece) {
+            Ok(0) => return Ok(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        bytes.extend_from_slice(&piece[..read]);
+        ended(piece[..read].split(|&byte| byte == b'\n').skip(1).count() as u64);
+    }
 }
 
 fn tail(bytes: &[u8]) -> String {

@@ -159,6 +159,14 @@ fn a_checkpoint_declared_with_an_error_is_a_program_error() {
     assert!(workspace.records().is_empty());
 }
 
+#[test]
+fn a_run_shows_how_many_cases_the_engine_has_answered() {
+    let workspace = Workspace::new(STRICT);
+    let ran = workspace.gate(&["run", "tiny"]);
+    assert!(ran.stderr.contains("plumb generate: 100 %"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("100 %"));
+}
+
 /// A background process of the engine holds its standard output for longer than the gate may take.
 #[test]
 fn what_the_engine_started_ends_with_it() {

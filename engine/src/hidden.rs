@@ -33,11 +33,17 @@ impl Hidden {
         &mut self.values
     }
 
-    /// The last row alone.
+    /// The last of every `each` rows.
     #[must_use]
-    pub fn last_row(&self) -> Self {
-        let start = self.values.len().saturating_sub(self.width);
-        Self { values: self.values[start..].to_vec(), width: self.width }
+    pub fn last_of_each(&self, each: usize) -> Self {
+        let sequences = self.values.chunks_exact((each * self.width).max(1));
+        let values = sequences.flat_map(|rows| &rows[rows.len() - self.width..]).copied().collect();
+        Self { values, width: self.width }
+    }
+
+    /// Row `index`.
+    pub fn row(&self, index: usize) -> &[f32] {
+        &self.values[index * self.width..][..self.width]
     }
 
     /// The values, row after row.

@@ -1,7 +1,7 @@
 //! The binary `plumb`: parses the command line, runs the verb, prints an error once.
 
 use std::error::Error;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -16,7 +16,7 @@ const BUILD: BuildInfo = BuildInfo {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut streams = Streams {
-        input: &mut io::stdin().lock(),
+        input: Box::new(BufReader::new(io::stdin())),
         output: &mut BufWriter::new(io::stdout()),
         progress: &mut io::stderr(),
     };

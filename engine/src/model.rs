@@ -77,7 +77,7 @@ impl<'a> Model<'a> {
         &self.pool
     }
 
-    /// A runner of one sequence of up to `max_context` tokens.
+    /// A runner of sequences of up to `max_context` tokens.
     pub fn runner(&self, max_context: usize) -> Result<Runner<'_>, ModelError> {
         let numerics =
             self.profile.numerics(self.checkpoint, &self.config, Arc::clone(&self.pool))?;

@@ -1,4 +1,4 @@
-//! Runs one sequence through a model: prompts in batches, then token by token.
+//! Runs sequences through a model: each prompt in batches of its own, then token by token, several sequences at once.
 
 use crate::batch::{Batch, Outputs};
 use crate::config::ModelConfig;
@@ -34,45 +34,64 @@ pub enum RunError {
     },
 }
 
-/// A sequence on its way through a model.
+/// A model that computes sequences.
 pub struct Runner<'m> {
     decoder: &'m Decoder<'m>,
     config: &'m ModelConfig,
     numerics: Box<dyn Numerics>,
+    max_context: usize,
+}
+
+/// A sequence on its way through a model: the keys and values of the tokens that were run.
+#[derive(Debug)]
+pub struct Sequence {
     cache: KvCache,
 }
 
+impl Sequence {
+    /// Tokens run so far.
+    pub fn positions(&self) -> usize {
+        self.cache.positions()
+    }
+
+    /// Forgets everything from `positions` on.
+    pub fn truncate(&mut self, positions: usize) {
+        self.cache.truncate(positions);
+    }
+
+    /// Whether `more` tokens fit.
+    pub fn check_room(&self, more: usize) -> Result<(), RunError> {
+        let (asked, context) = (self.positions().saturating_add(more), self.cache.capacity());
+        if asked <= context { Ok(()) } else { Err(RunError::ContextOverflow { asked, context }) }
+    }
+}
+
 impl<'m> Runner<'m> {
-    /// An empty sequence of up to `max_context` tokens.
+    /// Computes sequences of up to `max_context` tokens.
     pub fn new(
         decoder: &'m Decoder<'m>,
         config: &'m ModelConfig,
         numerics: Box<dyn Numerics>,
         max_context: usize,
     ) -> Self {
-        let width = config.key_value_width();
-        let cache = KvCache::new(numerics.cache_format(), config.layers, width, max_context);
-        Self { decoder, config, numerics, cache }
+        Self { decoder, config, numerics, max_context }
     }
 
-    /// Tokens run so far.
-    pub fn positions(&self) -> usize {
-        self.cache.positions()
+    /// An empty sequence.
+    pub fn sequence(&self) -> Sequence {
+        let (layers, width) = (self.config.layers, self.config.key_value_width());
+        let format = self.numerics.cache_format();
+        Sequence { cache: KvCache::new(format, layers, width, self.max_context) }
     }
 
-    /// The most tokens that fit.
+    /// The most tokens of a sequence.
     pub fn max_context(&self) -> usize {
-        self.cache.capacity()
-    }
-
-    /// Forgets the sequence from `positions` on.
-    pub fn truncate(&mut self, positions: usize) {
-        self.cache.truncate(positions);
+        self.max_context
     }
 
     /// Runs `ids` after what was run before, and gives the logits of the last one.
-    pub fn run(&mut self, ids: &[u32]) -> Result<Vec<f32>, RunError> {
-        let logits = self.run_tapped(ids, Outputs::Last, &mut Taps::none())?;
+    pub fn run(&mut self, sequence: &mut Sequence, ids: &[u32]) -> Result<Vec<f32>, RunError> {
+        let logits = self.run_tapped(sequence, ids, Outputs::Last, &mut Taps::none())?;
         Ok(logits.map(Hidden::into_values).unwrap_or_default())
     }
 
@@ -80,11 +99,13 @@ impl<'m> Runner<'m> {
     /// the last batch returned.
     pub fn run_tapped(
         &mut self,
+        sequence: &mut Sequence,
         ids: &[u32],
         outputs: Outputs,
         taps: &mut Taps,
     ) -> Result<Option<Hidden>, RunError> {
         self.check(ids)?;
+        sequence.check_room(ids.len())?;
         let mut rest = ids;
         loop {
             let (now, later) = rest.split_at(rest.len().min(self.numerics.batch_rows()));
@@ -92,7 +113,7 @@ impl<'m> Runner<'m> {
                 Outputs::Last if !later.is_empty() => Outputs::None,
                 wanted => wanted,
             };
-            let logits = self.run_batch(now, wanted, taps);
+            let logits = self.run_batch(&mut [sequence], now, wanted, taps);
             if later.is_empty() {
                 return Ok(logits);
             }
@@ -100,32 +121,50 @@ impl<'m> Runner<'m> {
         }
     }
 
-    /// Whether `ids` can be run now: they exist, and they fit.
+    /// Runs one token of each sequence, and gives their logits, a row each. What a sequence becomes does not depend on the
+    /// others.
+    pub fn step(
+        &mut self,
+        sequences: &mut [&mut Sequence],
+        ids: &[u32],
+    ) -> Result<Hidden, RunError> {
+        self.check(ids)?;
+        for sequence in &*sequences {
+            sequence.check_room(1)?;
+        }
+        let logits = self.run_batch(sequences, ids, Outputs::Last, &mut Taps::none());
+        Ok(logits.unwrap_or_else(|| Hidden::zeros(0, 0)))
+    }
+
+    /// Whether there are `ids`, and they exist.
     pub fn check(&self, ids: &[u32]) -> Result<(), RunError> {
         if ids.is_empty() {
             return Err(RunError::Empty);
         }
         let vocabulary = self.config.vocabulary;
-        if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocabulary) {
-            return Err(RunError::UnknownToken { id, vocabulary });
+        match ids.iter().find(|&&id| id as usize >= vocabulary) {
+            Some(&id) => Err(RunError::UnknownToken { id, vocabulary }),
+            None => Ok(()),
         }
-        self.check_room(ids.len())
     }
 
-    /// Whether `more` tokens fit.
-    pub fn check_room(&self, more: usize) -> Result<(), RunError> {
-        let (asked, context) = (self.positions().saturating_add(more), self.max_context());
-        if asked <= context { Ok(()) } else { Err(RunError::ContextOverflow { asked, context }) }
-    }
-
-    fn run_batch(&mut self, ids: &[u32], outputs: Outputs, taps: &mut Taps) -> Option<Hidden> {
-        let first = self.positions();
-        let positions = first..first + ids.len();
-        let rotary = self.numerics.rotary(&self.config.rope, self.config.head_dim, positions);
+    fn run_batch(
+        &mut self,
+        sequences: &mut [&mut Sequence],
+        ids: &[u32],
+        outputs: Outputs,
+        taps: &mut Taps,
+    ) -> Option<Hidden> {
+        let firsts: Vec<usize> = sequences.iter().map(|sequence| sequence.positions()).collect();
+        let batch = Batch { ids, firsts: &firsts, outputs };
+        let (rope, dim) = (&self.config.rope, self.config.head_dim);
+        let rotary = self.numerics.rotary(rope, dim, &batch.positions());
+        let mut caches: Vec<&mut KvCache> =
+            sequences.iter_mut().map(|sequence| &mut sequence.cache).collect();
         let mut pass = Pass {
             numerics: self.numerics.as_mut(),
-            batch: &Batch { ids, first, outputs },
-            cache: &mut self.cache,
+            batch: &batch,
+            caches: &mut caches,
             taps,
             rotary,
             layer: 0,

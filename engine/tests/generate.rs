@@ -34,7 +34,7 @@ fn fixture(name: &str) -> PathBuf {
 fn generate(threads: &str, requests: &[Value]) -> (Vec<Value>, u8) {
     let model = fixture("tiny-llama.gguf");
     let arguments = ["generate", model.to_str().unwrap(), "--json-lines", "--threads", threads];
-    run(&arguments, &lines(requests))
+    run(&arguments, lines(requests))
 }
 
 fn lines(requests: &[Value]) -> String {
@@ -42,11 +42,11 @@ fn lines(requests: &[Value]) -> String {
 }
 
 /// The lines that a verb answers `input` with, and the exit status.
-fn run(arguments: &[&str], input: &str) -> (Vec<Value>, u8) {
+fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> (Vec<Value>, u8) {
     let cli = Cli::parse_from(["plumb"].iter().chain(arguments));
     let mut output = Vec::new();
-    let mut streams =
-        Streams { input: &mut Cursor::new(input), output: &mut output, progress: &mut sink() };
+    let input = Box::new(Cursor::new(input.as_ref().to_vec()));
+    let mut streams = Streams { input, output: &mut output, progress: &mut sink() };
     let build = BuildInfo { version: "0", commit: None, source_sha256: None };
     let status = cli.run(&build, &mut streams).map_or_else(|error| error.exit_status(), |()| 0);
     let lines = String::from_utf8(output).unwrap();
@@ -133,7 +133,7 @@ fn messages_are_rendered_by_the_template() {
         json!({"id": "ids", "prompt_ids": rendered_ids(), "max_tokens": 4, "ignore_eos": true}),
     ];
     let arguments = ["generate", model.to_str().unwrap(), "--json-lines"];
-    let (answers, status) = run(&arguments, &lines(&requests));
+    let (answers, status) = run(&arguments, lines(&requests));
     assert_eq!((answers.len(), status), (2, 0));
     assert_eq!(answers[0]["prompt_ids"], json!(rendered_ids()));
     assert_eq!(answers[0]["ids"], answers[1]["ids"]);
@@ -159,6 +159,54 @@ fn forced_ids_are_taken_and_the_probabilities_stay_the_model_s() {
     assert_eq!(&first["top"], expected);
     assert_eq!(first["logprob"], expected[2][1]);
     assert_ne!(answers[1]["steps"][1]["top"], greedy["steps"][1]["top"]);
+}
+
+/// Prompts of all lengths, endings of all kinds, forced and free, greedy and sampled.
+fn varied_requests() -> Vec<Value> {
+    (0..23_u32)
+        .map(|i| {
+            let prompt: Vec<u32> = (0..=(i * 13) % 90).map(|k| (k * 31 + i * 7) % 256).collect();
+            let force = (i % 5 == 3).then(|| [65 + i, 66, 67]);
+            json!({
+                "id": i.to_string(), "prompt_ids": prompt, "max_tokens": (i * 5) % 17,
+                "ignore_eos": i % 3 == 0, "logprobs": i % 4, "force_ids": force,
+                "sampling": {"temperature": f64::from(i % 2), "seed": i},
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn requests_computed_together_are_answered_as_if_alone() {
+    let requests = varied_requests();
+    let model = fixture("tiny-llama.gguf");
+    let answers = |max_sequences: &str| {
+        let model = model.to_str().unwrap();
+        let arguments = ["generate", model, "--json-lines", "--max-sequences", max_sequences];
+        let (answers, status) = run(&arguments, lines(&requests));
+        assert_eq!((answers.len(), status), (requests.len(), 0));
+        answers
+    };
+    let alone = answers("1");
+    assert!(alone.iter().zip(&requests).all(|(answer, request)| answer["id"] == request["id"]));
+    for max_sequences in ["2", "9", "64"] {
+        assert_eq!(answers(max_sequences), alone, "{max_sequences}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_text_does_not_stop_the_others() {
+    let good = |id: &str| json!({"id": id, "prompt_ids": [1, 2], "max_tokens": 2}).to_string();
+    let input =
+        [good("first").as_bytes(), b"\n{\"id\": \"\xff\"}\n", good("last").as_bytes()].concat();
+    let model = fixture("tiny-llama.gguf");
+    for verb in ["generate", "tokenize"] {
+        let (answers, status) = run(&[verb, model.to_str().unwrap(), "--json-lines"], &input);
+        assert_eq!((answers.len(), status), (3, 2));
+        assert_eq!(answers[1]["id"], Value::Null);
+        let message = answers[1]["error"]["message"].as_str().unwrap();
+        assert!(message.contains("UTF-8") && message.contains("0xff"), "{message}");
+    }
 }
 
 #[test]
@@ -193,7 +241,7 @@ fn tokenize_goes_both_ways_and_renders_conversations() {
         json!({"id": "misplaced", "text": "a", "skip_special": true}),
     ];
     let arguments = ["tokenize", model.to_str().unwrap(), "--json-lines"];
-    let (answers, status) = run(&arguments, &lines(&requests));
+    let (answers, status) = run(&arguments, lines(&requests));
     let expected = [
         json!({"id": "plain", "ids": [256, 101, 32, 97]}),
         json!({"id": "begun", "ids": [257, 256, 101]}),

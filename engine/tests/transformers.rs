@@ -37,8 +37,10 @@ fn compare(name: &str, tolerance: f32) {
     assert_eq!(model.residency().tensor_bytes, checkpoint.tensor_bytes());
 
     let mut runner = model.runner(512).unwrap();
-    let logits =
-        runner.run_tapped(&expected.ids, Outputs::All, &mut Taps::none()).unwrap().unwrap();
+    let mut sequence = runner.sequence();
+    let mut taps = Taps::none();
+    let logits = runner.run_tapped(&mut sequence, &expected.ids, Outputs::All, &mut taps);
+    let logits = logits.unwrap().unwrap();
     let first = logits.rows() - expected.logits.len();
     let mut compared = 0;
     for (row, expected) in
@@ -52,16 +54,16 @@ fn compare(name: &str, tolerance: f32) {
     }
     assert_eq!(compared, 5 * 192);
 
-    runner.truncate(0);
+    sequence.truncate(0);
     let generation = Generation {
-        prompt_ids: &expected.ids,
+        prompt_ids: expected.ids,
         max_tokens: expected.greedy.len(),
         ignore_eos: true,
         force_ids: None,
         logprobs: None,
         sampling: Sampling::default(),
     };
-    let generated = generation.run(&mut runner, &|_| false, &mut |_| true).unwrap();
+    let generated = generation.run(&mut runner, &mut sequence, &|_| false, &mut |_| true).unwrap();
     assert_eq!(generated.ids, expected.greedy, "{name}");
     assert_eq!(generated.ids.len(), 24);
 }

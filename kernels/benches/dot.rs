@@ -1,4 +1,5 @@
-//! Weight bytes a second of each format's dot product, one thread, from cache and from memory.
+//! Weight bytes a second of each format's dot product, one thread, from cache and from memory; and multiplications a second
+//! with many activation rows.
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 #![allow(clippy::unwrap_used, reason = "a bench has nobody to hand an error to")]
 
@@ -35,5 +36,27 @@ fn memory(c: &mut Criterion) {
     decode(c, "memory", 32768, 1536);
 }
 
-criterion_group!(benches, cache, memory);
+/// A prefill: 64 activation rows against a matrix that stays in cache, in multiplications a second.
+fn prefill(c: &mut Criterion) {
+    let (rows, cols, n) = (576, 1536, 64);
+    let mut group = c.benchmark_group("prefill");
+    let x: Vec<f32> = (0..n * cols).map(|i| (i as f32 * 0.37).sin()).collect();
+    for spec in FORMATS {
+        let mut row = vec![0; spec.format.row_bytes(cols).unwrap()];
+        quantize_row(spec.format, &x[..cols], &mut row).unwrap();
+        let bytes = row.repeat(rows);
+        let weights = Matrix::new(spec.format, rows, cols, &bytes).unwrap();
+        group.throughput(Throughput::Elements((rows * cols * n) as u64));
+        for tier in Tier::ALL.into_iter().skip(1).filter(|tier| tier.is_available()) {
+            let pool = Pool::with_tier(1, tier).unwrap();
+            let (mut out, mut scratch) = (vec![0.0; rows * n], Scratch::new());
+            group.bench_function(BenchmarkId::new(spec.name, tier), |b| {
+                b.iter(|| matmul(&pool, &weights, black_box(&x), &mut out, &mut scratch).unwrap());
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, cache, memory, prefill);
 criterion_main!(benches);

@@ -51,7 +51,7 @@ pub enum Error {
         /// The tier that was asked for.
         tier: Tier,
         /// The processor features it needs.
-        needs: &'static str,
+        needs: String,
     },
     /// A pool of no threads.
     #[error("a pool needs at least one thread")]

@@ -17,6 +17,7 @@ mod format;
 mod formats;
 mod matmul;
 pub mod ops;
+mod panel;
 mod pool;
 mod quantize;
 

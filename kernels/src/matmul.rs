@@ -3,12 +3,16 @@
 //! Each output value is computed whole by one thread with one kernel, so neither the number of threads nor the number of
 //! activation rows can change a bit of it (but for the orders of llama.cpp, in which the second chooses the kernel).
 
-use std::sync::atomic::AtomicU32;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::activation::Activations;
 use crate::dot::{Dot, Order};
 use crate::error::{Error, Result, expect_len};
 use crate::format::{Format, dequantize_row};
+#[cfg(target_arch = "x86_64")]
+use crate::panel::Band;
+use crate::panel::{TILE_ROWS, TileSums};
 use crate::pool::Pool;
 
 /// A weight matrix as it lies in a checkpoint: `rows` rows of `cols` values, row after row.
@@ -65,6 +69,7 @@ impl<'a> Matrix<'a> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     activations: Activations,
+    sums: TileSums,
 }
 
 impl Scratch {
@@ -85,48 +90,77 @@ pub fn matmul(
     out: &mut [f32],
     scratch: &mut Scratch,
 ) -> Result<()> {
-    matmul_in_order(pool, Order::Dot, weights, x, out, scratch)
+    matmul_in_order(pool, Order::Dot, 1, weights, x, out, scratch)
 }
 
-/// [`matmul`] with its f32 sums in `order`. But for [`Order::Dot`] the bits depend on `n`, as llama.cpp's do.
+/// [`matmul`] with its f32 sums in `order`, for `x` of whole batches of `batch` rows, each as llama.cpp multiplies it.
+///
+/// But for [`Order::Dot`] the bits depend on `batch`, as llama.cpp's do; never on how many batches there are.
 pub fn matmul_in_order(
     pool: &Pool,
     order: Order,
+    batch: usize,
     weights: &Matrix<'_>,
     x: &[f32],
     out: &mut [f32],
     scratch: &mut Scratch,
 ) -> Result<()> {
     let n = x.len().checked_div(weights.cols).unwrap_or(0);
-    let shape = [n, weights.rows, weights.cols];
+    let shape = [batch, weights.rows, weights.cols];
     let dot = Dot::for_batch(weights.format, pool.tier(), order, shape)?;
     expect_len("the input", "values", n * weights.cols, x.len())?;
+    expect_len("the input", "rows", n.next_multiple_of(batch.max(1)), n)?;
     expect_len("the output", "values", n * weights.rows, out.len())?;
     let kind = weights.format.spec().activation;
     scratch.activations.fill(kind, x, weights.cols, pool.tier());
-    let rows_of_x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
+    let x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
     // Threads take bands of rows; with several activation rows the outputs of a band are not contiguous, and a relaxed
     // atomic store is a plain store that every thread may do.
     let out = shared(out);
-    let band = band_rows(weights, pool.threads());
-    pool.run(weights.rows.div_ceil(band), &|index| {
-        let rows = index * band..((index + 1) * band).min(weights.rows);
-        for row in rows {
-            let bytes = weights.row(row);
-            for (i, x) in rows_of_x.iter().enumerate() {
-                let value = dot.call(bytes, i, *x);
-                out[i * weights.rows + row]
-                    .store(value.to_bits(), std::sync::atomic::Ordering::Relaxed);
-            }
+    let put = |row: usize, i: usize, value: f32| {
+        out[i * weights.rows + row].store(value.to_bits(), Ordering::Relaxed);
+    };
+    match dot.panel() {
+        #[cfg(target_arch = "x86_64")]
+        Some(spec) if n > 1 => {
+            let blocks = weights.cols / weights.format.block_len();
+            scratch.sums.fill(&scratch.activations, n, blocks);
+            bands(pool, weights, TILE_ROWS, |rows| {
+                let mut band = Band::new(spec, &scratch.sums, blocks);
+                for first in rows.clone().step_by(TILE_ROWS) {
+                    let count = TILE_ROWS.min(rows.end - first);
+                    let tile: [_; TILE_ROWS] =
+                        std::array::from_fn(|row| weights.row(first + row.min(count - 1)));
+                    // SAFETY: a `Dot` has a panel only where its tier has these instructions.
+                    unsafe {
+                        band.multiply(&tile[..count], &x, &mut |row, i, value| {
+                            put(first + row, i, value);
+                        });
+                    };
+                }
+            });
         }
-    });
+        _ => bands(pool, weights, 1, |rows| {
+            for row in rows {
+                let bytes = weights.row(row);
+                for (i, x) in x.iter().enumerate() {
+                    put(row, i, dot.call(bytes, i % batch, *x));
+                }
+            }
+        }),
+    }
     Ok(())
 }
 
-/// Rows handed to a thread at once: about 16 KiB of weights, and at least four bands a thread where that is possible.
-fn band_rows(weights: &Matrix<'_>, threads: usize) -> usize {
+/// Hands the rows of `weights` to the threads in bands of a multiple of `step`: about 16 KiB of weights, and at least four
+/// bands a thread where that is possible.
+fn bands(pool: &Pool, weights: &Matrix<'_>, step: usize, body: impl Fn(Range<usize>) + Sync) {
     let by_size = (16 * 1024 / weights.row_bytes.max(1)).max(4);
-    by_size.min(weights.rows.div_ceil(4 * threads)).max(1)
+    let rows = by_size.min(weights.rows.div_ceil(4 * pool.threads()));
+    let band = rows.next_multiple_of(step).max(1);
+    pool.run(weights.rows.div_ceil(band), &|index| {
+        body(index * band..((index + 1) * band).min(weights.rows));
+    });
 }
 
 /// The output as cells that threads may write.

@@ -87,12 +87,14 @@ fn wrong_lengths_are_errors_that_name_them() {
 
 #[test]
 fn a_tier_that_is_missing_is_an_error() {
-    match Tier::Avx2.require() {
-        Ok(tier) => assert!(tier == Tier::Avx2 && tier.is_available() && Tier::detect() == tier),
-        Err(error) => {
-            let error = error.to_string();
-            assert!(error.contains("avx2") && error.contains("scalar"), "{error}");
-            assert!(Pool::with_tier(1, Tier::Avx2).is_err());
+    for tier in Tier::ALL {
+        match tier.require() {
+            Ok(found) => assert!(found == tier && tier.is_available() && Tier::detect() >= tier),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("avx2") && error.contains("scalar"), "{error}");
+                assert!(Pool::with_tier(1, tier).is_err());
+            }
         }
     }
 }
@@ -142,7 +144,7 @@ fn same(a: f32, b: f32) -> bool {
 }
 
 fn tiers() -> impl Iterator<Item = Tier> {
-    [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available())
+    Tier::ALL.into_iter().filter(|tier| tier.is_available())
 }
 
 proptest! {
@@ -192,7 +194,7 @@ proptest! {
             let found: Vec<Vec<f32>> = tiers().map(|tier| {
                 let pool = Pool::with_tier(1, tier).expect("pool");
                 let (mut out, mut scratch) = (vec![f32::NAN; 8 * n], Scratch::new());
-                matmul_in_order(&pool, order, &weights, &x, &mut out, &mut scratch)
+                matmul_in_order(&pool, order, n, &weights, &x, &mut out, &mut scratch)
                     .expect("lengths");
                 out
             }).collect();

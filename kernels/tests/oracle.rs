@@ -93,7 +93,7 @@ fn avx2_dots_have_the_oracles_bits() {
 #[test]
 fn activations_have_the_oracles_bits() {
     let mut compared = 0;
-    for tier in [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available()) {
+    for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
         compared = 0;
         for case in fixture().cases {
             let x = case.x();
@@ -171,7 +171,7 @@ struct Product {
 
 /// Compares every product on every tier; returns how many a tier has.
 fn products(cases: &[Product], order: Order) -> usize {
-    for tier in [Tier::Scalar, Tier::Avx2].into_iter().filter(|tier| tier.is_available()) {
+    for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
         let (pool, mut scratch) = (Pool::with_tier(2, tier).expect("pool"), Scratch::new());
         for case in cases {
             let format = Format::from_name(&case.format).expect("a format of the registry");
@@ -179,7 +179,8 @@ fn products(cases: &[Product], order: Order) -> usize {
             let weights = Matrix::new(format, case.rows, case.cols, &bytes).expect("its size");
             let x = inputs::activations(case.x_seed, case.cols * case.n, 0);
             let mut out = vec![f32::NAN; case.rows * case.n];
-            matmul_in_order(&pool, order, &weights, &x, &mut out, &mut scratch).expect("lengths");
+            matmul_in_order(&pool, order, case.n, &weights, &x, &mut out, &mut scratch)
+                .expect("lengths");
             let found = fnv(out.iter().flat_map(|v| v.to_le_bytes()));
             let label = format!("{format} {} x {}, n {}, {tier}", case.rows, case.cols, case.n);
             assert_eq!(found, case.bits, "{label}");

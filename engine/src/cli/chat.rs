@@ -17,7 +17,7 @@ use super::{CliError, Streams};
 use crate::chat_template::Message;
 use crate::checkpoint::Checkpoint;
 use crate::generation::Generation;
-use crate::runner::Runner;
+use crate::runner::{Runner, Sequence};
 use crate::sampler::Sampling;
 
 /// Talk with a model.
@@ -39,13 +39,15 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
     let checkpoint = Checkpoint::open(&arguments.model.model)?;
     let session = Session::open(&checkpoint, &arguments.model.run)?;
     session.template()?;
+    let runner = session.runner()?;
     let mut conversation = Conversation {
         messages: arguments
             .system
             .iter()
             .map(|text| Message::text("system", text.as_str()))
             .collect(),
-        runner: session.runner()?,
+        sequence: runner.sequence(),
+        runner,
         seen: Vec::new(),
         session: &session,
         sampling: arguments.sampling.sampling()?,
@@ -53,7 +55,7 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
         interrupted: catch_interrupts()?,
     };
     prompt(streams)?;
-    while let Some(text) = read_line(streams.input)? {
+    while let Some(text) = read_line(streams.input.as_mut())? {
         if !text.trim().is_empty() {
             conversation.turn(text.trim(), streams.output)?;
         }
@@ -66,7 +68,8 @@ struct Conversation<'s> {
     session: &'s Session<'s>,
     messages: Vec<Message>,
     runner: Runner<'s>,
-    /// The ids that the runner has run.
+    sequence: Sequence,
+    /// The ids that the sequence has run.
     seen: Vec<u32>,
     sampling: Sampling,
     max_tokens: usize,
@@ -81,10 +84,10 @@ impl Conversation<'_> {
         // The last id runs again even when all are known: its logits are what the answer starts from.
         let same = self.seen.iter().zip(&ids).take_while(|(a, b)| a == b).count();
         let kept = same.min(ids.len().saturating_sub(1));
-        self.runner.truncate(kept);
+        self.sequence.truncate(kept);
         let room = self.runner.max_context().saturating_sub(ids.len());
         let generation = Generation {
-            prompt_ids: &ids[kept..],
+            prompt_ids: ids[kept..].to_vec(),
             max_tokens: self.max_tokens.min(room),
             ignore_eos: false,
             force_ids: None,
@@ -95,9 +98,10 @@ impl Conversation<'_> {
         let tokenizer = self.session.tokenizer()?;
         let mut printer = Printer::new(tokenizer, output);
         let (session, interrupted) = (self.session, &self.interrupted);
-        let generated = generation.run(&mut self.runner, &|id| session.ends(id), &mut |id| {
-            printer.print(id) && !interrupted.load(Ordering::Relaxed)
-        })?;
+        let ends = |id| session.ends(id);
+        let mut goes_on = |id| printer.print(id) && !interrupted.load(Ordering::Relaxed);
+        let (runner, sequence) = (&mut self.runner, &mut self.sequence);
+        let generated = generation.run(runner, sequence, &ends, &mut goes_on)?;
         printer.finish()?;
         writeln!(output).map_err(CliError::output)?;
         let answer = match generated.ids.split_last() {
@@ -107,7 +111,7 @@ impl Conversation<'_> {
         self.messages.push(Message::text("assistant", tokenizer.decode(answer, true)?));
         self.seen = ids;
         self.seen.extend(&generated.ids);
-        self.seen.truncate(self.runner.positions());
+        self.seen.truncate(self.sequence.positions());
         Ok(())
     }
 }

@@ -44,9 +44,10 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
         return Err(CliError::Argument { name: "--decode", fault });
     };
     let (prompt, decoded) = arguments.ids.split_at(prompt);
-    runner.run_tapped(prompt, Outputs::All, &mut taps)?;
+    let mut sequence = runner.sequence();
+    runner.run_tapped(&mut sequence, prompt, Outputs::All, &mut taps)?;
     for id in decoded {
-        runner.run_tapped(&[*id], Outputs::All, &mut taps)?;
+        runner.run_tapped(&mut sequence, &[*id], Outputs::All, &mut taps)?;
     }
     if let Some(name) = taps.unmet().first() {
         let fault = format!("the model has no value named {name:?}");

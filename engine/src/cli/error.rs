@@ -95,6 +95,11 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// A request could not be read.
+    pub(super) fn input(source: io::Error) -> Self {
+        Self::Stream { action: "read a request", source }
+    }
+
     /// The answer could not be written.
     pub(super) fn output(source: io::Error) -> Self {
         Self::Stream { action: "write the answer", source }

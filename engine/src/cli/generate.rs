@@ -1,6 +1,7 @@
 //! `plumb generate`: text for a person, or answers to requests on stdin.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 
 use clap::Args;
 
@@ -19,6 +20,9 @@ pub(super) struct Arguments {
     /// Answer requests on stdin, one JSON object a line
     #[arg(long, conflicts_with_all = ["prompt", "max_tokens", "ignore_eos"])]
     json_lines: bool,
+    /// Requests that are computed together; each is answered as if alone
+    #[arg(long, value_name = "N", requires = "json_lines", default_value = "32")]
+    max_sequences: NonZeroUsize,
     /// The text to continue
     #[arg(long, required_unless_present = "json_lines")]
     prompt: Option<String>,
@@ -37,7 +41,7 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
     let session = Session::open(&checkpoint, &arguments.model.run)?;
     match &arguments.prompt {
         Some(prompt) if !arguments.json_lines => person(arguments, &session, prompt, streams),
-        _ => json_lines::run(&session, streams),
+        _ => json_lines::run(&session, arguments.max_sequences, streams),
     }
 }
 
@@ -49,9 +53,8 @@ fn person(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     let tokenizer = session.tokenizer()?;
-    let prompt_ids = tokenizer.encode(prompt, true, true)?;
     let generation = Generation {
-        prompt_ids: &prompt_ids,
+        prompt_ids: tokenizer.encode(prompt, true, true)?,
         max_tokens: arguments.max_tokens,
         ignore_eos: arguments.ignore_eos,
         force_ids: None,
@@ -60,7 +63,9 @@ fn person(
     };
     let mut printer = Printer::new(tokenizer, streams.output);
     let ends = |id| session.ends(id);
-    generation.run(&mut session.runner()?, &ends, &mut |id| printer.print(id))?;
+    let mut runner = session.runner()?;
+    let mut sequence = runner.sequence();
+    generation.run(&mut runner, &mut sequence, &ends, &mut |id| printer.print(id))?;
     printer.finish()?;
     writeln!(streams.output).map_err(CliError::output)
 }

@@ -1,15 +1,18 @@
 //! `plumb generate --json-lines`: one request a line in, one answer a line out, in the same order.
 
-use std::io::BufRead;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::lines::Line;
 use super::session::Session;
-use super::{CliError, Streams};
+use super::{CliError, Streams, lines};
 use crate::chat_template::Message;
-use crate::generation::{FinishReason, Generated, Generation};
-use crate::runner::{RunError, Runner};
+use crate::generation::{FinishReason, Generated, Generating, Generation};
+use crate::runner::{RunError, Runner, Sequence};
 use crate::sampler::Sampling;
 
 /// The most log probabilities a step can carry.
@@ -99,69 +102,162 @@ impl From<CliError> for Refusal {
 }
 
 /// Answers every line of the input; an error at the end if any was refused.
-pub(super) fn run(session: &Session<'_>, streams: &mut Streams<'_>) -> Result<(), CliError> {
-    let mut runner = session.runner()?;
-    let (mut failed, mut total) = (0, 0);
-    for line in read_lines(streams.input) {
-        let line = line?;
-        if line.trim().is_empty() {
-            continue;
+///
+/// Up to `max_sequences` requests are computed together, in one batch that requests join as they come and leave as they end.
+/// An answer is written once those before it are.
+pub(super) fn run(
+    session: &Session<'_>,
+    max_sequences: NonZeroUsize,
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let input = std::mem::replace(&mut streams.input, Box::new(std::io::empty()));
+    let requests = lines::in_background(input);
+    let mut server = Server { session, runner: session.runner()?, active: Vec::new() };
+    let mut answers = InOrder::new(streams.output);
+    let mut total = 0;
+    loop {
+        while server.active.len() < max_sequences.get() {
+            // With work at hand nobody waits for more.
+            let request = if server.active.is_empty() {
+                requests.recv().ok()
+            } else {
+                requests.try_recv().ok()
+            };
+            let Some(line) = request else { break };
+            server.admit(total, line.map_err(CliError::input)?, &mut answers)?;
+            total += 1;
         }
-        total += 1;
-        let answer = answer(session, &mut runner, &line).unwrap_or_else(|(id, refusal)| {
-            failed += 1;
-            json!({"id": id, "error": {"code": refusal.code, "message": refusal.message}})
-                .to_string()
-        });
-        let written = writeln!(streams.output, "{answer}").and_then(|()| streams.output.flush());
-        written.map_err(CliError::output)?;
+        if server.active.is_empty() {
+            break;
+        }
+        server.step(&mut answers)?;
     }
+    let failed = answers.failed;
     if failed == 0 { Ok(()) } else { Err(CliError::Requests { failed, total }) }
 }
 
-fn read_lines(input: &mut dyn BufRead) -> impl Iterator<Item = Result<String, CliError>> {
-    let read = |source| CliError::Stream { action: "read a request", source };
-    input.lines().map(move |line| line.map_err(read))
+/// The requests that are computed together.
+struct Server<'s> {
+    session: &'s Session<'s>,
+    runner: Runner<'s>,
+    active: Vec<Active>,
 }
 
-/// The answer line, or the request's id and why there is none.
-fn answer(
-    session: &Session<'_>,
-    runner: &mut Runner<'_>,
-    line: &str,
-) -> Result<String, (Value, Refusal)> {
-    let request: Request = serde_json::from_str(line).map_err(|error| {
-        let id =
-            serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
-        (id.unwrap_or(Value::Null), Refusal::invalid(error.to_string()))
-    })?;
-    let id = || Value::String(request.id.clone());
-    respond(session, runner, &request).map_err(|refusal| (id(), refusal))
+/// A request that is being answered.
+struct Active {
+    /// Its place among the requests.
+    index: usize,
+    id: String,
+    generating: Generating,
+    sequence: Sequence,
+    /// The token to be run next; none once it has ended.
+    next: Option<u32>,
 }
 
-fn respond(
-    session: &Session<'_>,
-    runner: &mut Runner<'_>,
-    request: &Request,
-) -> Result<String, Refusal> {
-    request.check()?;
-    let prompt_ids = request.prompt_ids(session)?;
-    let generation = Generation {
-        prompt_ids: &prompt_ids,
-        max_tokens: request.max_tokens,
-        ignore_eos: request.ignore_eos,
-        force_ids: request.force_ids.as_deref(),
-        logprobs: request.logprobs,
-        sampling: request.sampling,
-    };
-    runner.truncate(0);
-    if let Some(forced) = request.force_ids.as_deref().filter(|forced| !forced.is_empty()) {
-        runner.check(forced)?;
+impl Server<'_> {
+    /// Runs the prompt of a request, which joins the batch unless it has ended already or is refused.
+    fn admit(
+        &mut self,
+        index: usize,
+        line: Line,
+        answers: &mut InOrder<'_>,
+    ) -> Result<(), CliError> {
+        let id = lines::id_of(&line);
+        match self.start(index, line) {
+            Ok(active) => self.active.push(active),
+            Err(refusal) => answers.refuse(index, &id, &refusal)?,
+        }
+        self.retire(answers)
     }
-    let ends = |id| session.ends(id);
-    let generated = generation.run(runner, &ends, &mut |_| true)?;
+
+    fn start(&mut self, index: usize, line: Line) -> Result<Active, Refusal> {
+        let line = line.map_err(|error| Refusal::invalid(error.to_string()))?;
+        let request: Request =
+            serde_json::from_str(&line).map_err(|error| Refusal::invalid(error.to_string()))?;
+        request.check()?;
+        let generation = Generation {
+            prompt_ids: request.prompt_ids(self.session)?,
+            max_tokens: request.max_tokens,
+            ignore_eos: request.ignore_eos,
+            force_ids: request.force_ids,
+            logprobs: request.logprobs,
+            sampling: request.sampling,
+        };
+        let mut sequence = self.runner.sequence();
+        let (mut generating, logits) =
+            Generating::start(generation, &mut self.runner, &mut sequence)?;
+        let next = generating.take(&logits, &|id| self.session.ends(id), &mut |_| true);
+        Ok(Active { index, id: request.id, generating, sequence, next })
+    }
+
+    /// Runs one token of every request.
+    fn step(&mut self, answers: &mut InOrder<'_>) -> Result<(), CliError> {
+        let (mut sequences, mut ids) = (Vec::new(), Vec::new());
+        for Active { sequence, next, .. } in &mut self.active {
+            sequences.push(sequence);
+            ids.extend(*next);
+        }
+        let logits = self.runner.step(&mut sequences, &ids)?;
+        let session = self.session;
+        session.model.pool().chunks_mut(&mut self.active, 1, |row, active| {
+            for active in active {
+                let ends = |id| session.ends(id);
+                active.next = active.generating.take(logits.row(row), &ends, &mut |_| true);
+            }
+        });
+        self.retire(answers)
+    }
+
+    /// Answers the requests that have ended.
+    fn retire(&mut self, answers: &mut InOrder<'_>) -> Result<(), CliError> {
+        for ended in self.active.extract_if(.., |active| active.next.is_none()) {
+            let Active { index, id, generating, .. } = ended;
+            match answer(self.session, &id, generating) {
+                Ok(line) => answers.put(index, line)?,
+                Err(refusal) => answers.refuse(index, &Value::String(id), &refusal)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Answers on their way out, each behind those of the requests before it.
+struct InOrder<'o> {
+    output: &'o mut dyn Write,
+    waiting: BTreeMap<usize, String>,
+    written: usize,
+    failed: usize,
+}
+
+impl<'o> InOrder<'o> {
+    fn new(output: &'o mut dyn Write) -> Self {
+        Self { output, waiting: BTreeMap::new(), written: 0, failed: 0 }
+    }
+
+    fn put(&mut self, index: usize, line: String) -> Result<(), CliError> {
+        self.waiting.insert(index, line);
+        while let Some(line) = self.waiting.remove(&self.written) {
+            let written = writeln!(self.output, "{line}").and_then(|()| self.output.flush());
+            written.map_err(CliError::output)?;
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, index: usize, id: &Value, refusal: &Refusal) -> Result<(), CliError> {
+        self.failed += 1;
+        let error = json!({"code": refusal.code, "message": refusal.message});
+        self.put(index, json!({"id": id, "error": error}).to_string())
+    }
+}
+
+/// The line that answers a request.
+fn answer(session: &Session<'_>, id: &str, generating: Generating) -> Result<String, Refusal> {
+    let prompt_ids = generating.prompt_ids().to_vec();
+    let reports_steps = generating.reports_steps();
+    let generated = generating.into_generated();
     let answer = Answer {
-        id: &request.id,
+        id,
         prompt_ids: &prompt_ids,
         ids: &generated.ids,
         text: text(session, &generated)?,
@@ -169,7 +265,7 @@ fn respond(
             FinishReason::Length => "length",
             FinishReason::Stop => "stop",
         },
-        steps: request.logprobs.map(|_| {
+        steps: reports_steps.then(|| {
             let steps = generated.steps.iter();
             steps.map(|s| StepAnswer { id: s.id, logprob: s.logprob, top: &s.top }).collect()
         }),

@@ -6,6 +6,7 @@ mod error;
 mod generate;
 mod info;
 mod json_lines;
+mod lines;
 mod options;
 mod session;
 mod tokenize;
@@ -44,7 +45,7 @@ enum Command {
 /// The streams that a verb may use.
 pub struct Streams<'s> {
     /// Where requests come from.
-    pub input: &'s mut dyn BufRead,
+    pub input: Box<dyn BufRead + Send>,
     /// Where data goes.
     pub output: &'s mut dyn Write,
     /// Where progress goes.

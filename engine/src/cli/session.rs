@@ -42,7 +42,7 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// A runner of one sequence.
+    /// A runner of the model.
     pub(super) fn runner(&self) -> Result<Runner<'_>, CliError> {
         Ok(self.model.runner(self.max_context)?)
     }

@@ -15,7 +15,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{CliError, Streams};
+use super::{CliError, Streams, lines};
 use crate::chat_template::{ChatTemplate, ChatTemplateError, Message};
 use crate::checkpoint::Checkpoint;
 use crate::tokenizer::{Tokenizer, TokenizerError};
@@ -66,6 +66,8 @@ struct ErrorBody {
 enum Fault {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    NotUtf8(#[from] lines::NotUtf8),
     #[error("give exactly one of text, ids and messages")]
     NotOne,
     #[error("{0} does not go with this request")]
@@ -83,7 +85,9 @@ enum Fault {
 impl Fault {
     fn code(&self) -> &'static str {
         match self {
-            Self::Json(_) | Self::NotOne | Self::Misplaced(_) => "invalid_request",
+            Self::Json(_) | Self::NotUtf8(_) | Self::NotOne | Self::Misplaced(_) => {
+                "invalid_request"
+            }
             Self::Tokenizer(TokenizerError::TokenId { .. }) => "unknown_token",
             Self::Tokenizer(_) => "tokenizer",
             Self::NoTemplate | Self::Template(_) | Self::BrokenTemplate(_) => "chat_template",
@@ -95,7 +99,7 @@ impl Fault {
 pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<(), CliError> {
     let Arguments { model, json_lines: _ } = arguments;
     let words = Words::open(model)?;
-    answer_lines(&words, streams.input, streams.output)
+    answer_lines(&words, streams.input.as_mut(), streams.output)
 }
 
 /// What the verb needs of a model.
@@ -172,27 +176,19 @@ fn answer_lines(
     output: &mut dyn Write,
 ) -> Result<(), CliError> {
     let (mut failed, mut total) = (0, 0);
-    for line in input.lines() {
-        let line = line.map_err(|source| CliError::Stream { action: "read a request", source })?;
-        if line.trim().is_empty() {
-            continue;
-        }
+    while let Some(line) = lines::next(input).map_err(CliError::input)? {
         total += 1;
-        let answered = serde_json::from_str(&line).map_err(Fault::from);
+        let id = lines::id_of(&line);
+        let answered = line.map_err(Fault::from);
+        let answered = answered.and_then(|line| Ok(serde_json::from_str(&line)?));
         let answer = answered.and_then(|request| words.answer(request)).unwrap_or_else(|fault| {
             failed += 1;
             let error = ErrorBody { code: fault.code(), message: fault.to_string() };
-            Answer { id: id_of(&line), error: Some(error), ..Answer::default() }
+            Answer { id, error: Some(error), ..Answer::default() }
         });
         write_line(&answer, output).map_err(CliError::output)?;
     }
     if failed == 0 { Ok(()) } else { Err(CliError::Requests { failed, total }) }
-}
-
-/// The id of a line that may be no valid request; null if it has none.
-fn id_of(line: &str) -> Value {
-    let request = serde_json::from_str::<Value>(line).ok();
-    request.and_then(|request| request.get("id").cloned()).unwrap_or(Value::Null)
 }
 
 fn write_line(answer: &Answer, output: &mut dyn Write) -> std::io::Result<()> {

@@ -3,7 +3,7 @@
 use super::{Linear, Pass, RmsNorm};
 use crate::config::ModelConfig;
 use crate::hidden::Hidden;
-use crate::numerics::HeadShape;
+use crate::numerics::{Context, HeadShape};
 use crate::weights::{Role, WeightError, Weights};
 
 /// The attention of one layer.
@@ -47,7 +47,7 @@ impl<'a> Attention<'a> {
         Self { query_norm: Some(query), key_norm: Some(key), ..self }
     }
 
-    /// Adds the batch's keys and values to the cache and attends from every row.
+    /// Adds the batch's keys and values to the caches and attends from every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
         let query = self.query.forward(pass, x);
         let query = position(pass, query, self.query_norm.as_ref());
@@ -57,9 +57,16 @@ impl<'a> Attention<'a> {
         pass.tap("key", &key);
         let value = self.value.forward(pass, x);
         pass.tap("value", &value);
-        pass.cache.append(pass.layer, key.values(), value.values());
-        let layer = pass.cache.layer(pass.layer);
-        let attended = pass.numerics.attend(&query, &layer, pass.batch.first, self.shape);
+        let added = pass.batch.rows_each() * key.width();
+        let rows = key.values().chunks_exact(added).zip(value.values().chunks_exact(added));
+        for (cache, (keys, values)) in pass.caches.iter_mut().zip(rows) {
+            cache.append(pass.layer, keys, values);
+        }
+        let firsts = pass.batch.firsts.iter();
+        let contexts: Vec<Context<'_>> = (pass.caches.iter().zip(firsts))
+            .map(|(cache, &first)| Context { cache: cache.layer(pass.layer), first })
+            .collect();
+        let attended = pass.numerics.attend(&query, &contexts, self.shape);
         pass.tap("attended", &attended);
         self.output.forward(pass, &attended)
     }

@@ -18,14 +18,18 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Applies the block to the residual stream; with [`Outputs::Last`] only the last row goes on after attention.
+    /// Applies the block to the residual stream; with [`Outputs::Last`] only the last row of each sequence goes on after
+    /// attention.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden, outputs: Outputs) -> Hidden {
         let normed = self.attention_norm.forward(pass, x);
         pass.tap("attention_norm", &normed);
         let attended = self.attention.forward(pass, &normed);
         pass.tap("attention", &attended);
         let x = match outputs {
-            Outputs::Last => pass.numerics.add(attended.last_row(), &x.last_row()),
+            Outputs::Last => {
+                let each = pass.batch.rows_each();
+                pass.numerics.add(attended.last_of_each(each), &x.last_of_each(each))
+            }
             Outputs::None | Outputs::All => pass.numerics.add(attended, x),
         };
         pass.tap("middle", &x);

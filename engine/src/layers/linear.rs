@@ -43,6 +43,7 @@ impl<'a> Linear<'a> {
 
     /// Projects every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
-        pass.numerics.linear(&self.weight, self.bias.as_deref(), x)
+        let sequences = pass.batch.firsts.len();
+        pass.numerics.linear(&self.weight, self.bias.as_deref(), x, sequences)
     }
 }

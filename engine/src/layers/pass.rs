@@ -12,8 +12,8 @@ pub struct Pass<'p> {
     pub numerics: &'p mut dyn Numerics,
     /// Which tokens, at which positions.
     pub batch: &'p Batch<'p>,
-    /// The keys and values of the sequence; those of the batch are added on the way.
-    pub cache: &'p mut KvCache,
+    /// The keys and values of each sequence; those of the batch are added on the way.
+    pub caches: &'p mut [&'p mut KvCache],
     /// Who listens to intermediate values.
     pub taps: &'p mut Taps,
     /// The rotary angles of the batch's positions, the same in every layer.

@@ -5,7 +5,6 @@
 //! Inside an operation torch computes in `f32`. Its order of summation is a library's and varies with shape
 //! and machine; this profile does not copy it, and agrees to within a few units of the last place.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use half::bf16;
@@ -13,10 +12,10 @@ use kernels::ops::Pairs;
 use kernels::ops::silu;
 use kernels::{Matrix, Order, Pool, Scratch, dot_f32};
 
-use super::{HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
+use super::{Context, HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{ComputeType, RopeConfig};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, LayerCache};
+use crate::kv_cache::{CacheFormat, Plane};
 
 /// The profile `hf517-eager`.
 #[derive(Debug)]
@@ -64,6 +63,37 @@ impl Hf517Eager {
         }
         self.round_all(out);
     }
+
+    /// The attention of one sequence's rows.
+    fn attend_sequence(
+        &self,
+        query: &[f32],
+        context: &Context<'_>,
+        shape: HeadShape,
+        out: &mut [f32],
+    ) {
+        let (Context { cache, first }, HeadShape { heads, dim, .. }) = (*context, shape);
+        let positions = first + query.len() / (heads * dim);
+        let gathered = |plane: &Plane, key_head: usize| {
+            let mut rows = vec![0.0; positions * dim];
+            for (position, row) in rows.chunks_exact_mut(dim).enumerate() {
+                plane.read(position * cache.width + key_head * dim, row);
+            }
+            rows
+        };
+        for key_head in 0..shape.key_value_heads {
+            let keys = gathered(cache.keys, key_head);
+            let values = gathered(cache.values, key_head);
+            self.pool.chunks_mut(out, dim, |index, out| {
+                let (row, head) = (index / heads, index % heads);
+                if shape.key_head(head) == key_head {
+                    let seen = (first + row + 1) * dim;
+                    let query = &query[index * dim..][..dim];
+                    self.attend_head(query, &keys[..seen], &values[..seen], out);
+                }
+            });
+        }
+    }
 }
 
 impl Numerics for Hf517Eager {
@@ -86,8 +116,14 @@ impl Numerics for Hf517Eager {
         gather(table, ids)
     }
 
-    fn linear(&mut self, weight: &Matrix<'_>, bias: Option<&[f32]>, x: &Hidden) -> Hidden {
-        let mut y = product(&self.pool, Order::Dot, weight, x, &mut self.scratch);
+    fn linear(
+        &mut self,
+        weight: &Matrix<'_>,
+        bias: Option<&[f32]>,
+        x: &Hidden,
+        sequences: usize,
+    ) -> Hidden {
+        let mut y = product(&self.pool, Order::Dot, sequences, weight, x, &mut self.scratch);
         if let Some(bias) = bias {
             for row in y.values_mut().chunks_exact_mut(bias.len()) {
                 row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
@@ -110,10 +146,10 @@ impl Numerics for Hf517Eager {
         y
     }
 
-    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: Range<usize>) -> RotaryTable {
+    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: &[usize]) -> RotaryTable {
         let frequencies = rotary::inverse_frequencies(rope, dim);
         let mut cos_sin = Vec::with_capacity(positions.len() * dim / 2);
-        for position in positions {
+        for &position in positions {
             cos_sin.extend(frequencies.iter().map(|frequency| {
                 let angle = frequency * position as f32;
                 [self.round(angle.cos()), self.round(angle.sin())]
@@ -139,34 +175,12 @@ impl Numerics for Hf517Eager {
         }
     }
 
-    fn attend(
-        &mut self,
-        query: &Hidden,
-        cache: &LayerCache<'_>,
-        first: usize,
-        shape: HeadShape,
-    ) -> Hidden {
-        let (heads, dim) = (shape.heads, shape.dim);
-        let positions = first + query.rows();
-        let gathered = |plane: &crate::kv_cache::Plane, key_head: usize| {
-            let mut rows = vec![0.0; positions * dim];
-            for (position, row) in rows.chunks_exact_mut(dim).enumerate() {
-                plane.read(position * cache.width + key_head * dim, row);
-            }
-            rows
-        };
+    fn attend(&mut self, query: &Hidden, contexts: &[Context<'_>], shape: HeadShape) -> Hidden {
         let mut out = Hidden::zeros(query.rows(), query.width());
-        for key_head in 0..shape.key_value_heads {
-            let keys = gathered(cache.keys, key_head);
-            let values = gathered(cache.values, key_head);
-            self.pool.chunks_mut(out.values_mut(), dim, |index, out| {
-                let (row, head) = (index / heads, index % heads);
-                if shape.key_head(head) == key_head {
-                    let seen = (first + row + 1) * dim;
-                    let query = &query.values()[index * dim..][..dim];
-                    self.attend_head(query, &keys[..seen], &values[..seen], out);
-                }
-            });
+        let each = query.values().len() / contexts.len().max(1);
+        let sequences = out.values_mut().chunks_exact_mut(each).zip(query.values().chunks(each));
+        for ((out, query), context) in sequences.zip(contexts) {
+            self.attend_sequence(query, context, shape, out);
         }
         out
     }

@@ -2,10 +2,10 @@
 //!
 //! Activations are `f32` throughout and are quantised only as operands of products with quantised weights.
 //! A prompt goes through in batches of 512; a batch of 64 rows or more attends in tiles, a smaller one row
-//! by row with half-precision sums. Products take other kernels for batches than for single rows. Nothing
-//! here depends on the number of threads.
+//! by row with half-precision sums. Products take other kernels for batches than for single rows. Sequences
+//! that run together are each computed as if alone, as by a server with one slot. Nothing here depends on
+//! the number of threads.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use half::f16;
@@ -13,7 +13,7 @@ use kernels::ops::attention::{self, Rows, TILE, attend_row, attend_tile};
 use kernels::ops::{self, Frequencies, Path};
 use kernels::{Matrix, Order, Pool, Scratch};
 
-use super::{HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
+use super::{Context, HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{RopeConfig, RopeScaling};
 use crate::hidden::Hidden;
 use crate::kv_cache::{CacheFormat, LayerCache, Plane};
@@ -59,8 +59,14 @@ impl Numerics for LlamaCppCpu {
         gather(table, ids)
     }
 
-    fn linear(&mut self, weight: &Matrix<'_>, bias: Option<&[f32]>, x: &Hidden) -> Hidden {
-        let mut y = product(&self.pool, ORDER, weight, x, &mut self.scratch);
+    fn linear(
+        &mut self,
+        weight: &Matrix<'_>,
+        bias: Option<&[f32]>,
+        x: &Hidden,
+        sequences: usize,
+    ) -> Hidden {
+        let mut y = product(&self.pool, ORDER, sequences, weight, x, &mut self.scratch);
         if let Some(bias) = bias {
             for row in y.values_mut().chunks_exact_mut(bias.len()) {
                 row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
@@ -79,7 +85,7 @@ impl Numerics for LlamaCppCpu {
         y
     }
 
-    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: Range<usize>) -> RotaryTable {
+    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: &[usize]) -> RotaryTable {
         let scale = match rope.scaling {
             RopeScaling::Linear { factor } => 1.0 / factor,
             _ => 1.0,
@@ -87,7 +93,7 @@ impl Numerics for LlamaCppCpu {
         let divisors = rotary::divisors(rope, dim);
         let frequencies = Frequencies { base: rope.base, divisors, scale };
         let mut cos_sin = vec![[0.0; 2]; positions.len() * dim / 2];
-        for (row, position) in cos_sin.chunks_exact_mut(dim / 2).zip(positions) {
+        for (row, &position) in cos_sin.chunks_exact_mut(dim / 2).zip(positions) {
             ops::cos_sin_iterated(position, &frequencies, row);
         }
         RotaryTable { cos_sin, dim, pairs: rope.pairs }
@@ -102,19 +108,10 @@ impl Numerics for LlamaCppCpu {
         });
     }
 
-    fn attend(
-        &mut self,
-        query: &Hidden,
-        cache: &LayerCache<'_>,
-        first: usize,
-        shape: HeadShape,
-    ) -> Hidden {
-        let (Plane::F16(keys), Plane::F16(values)) = (cache.keys, cache.values) else {
-            unreachable!("this profile keeps its cache in half precision");
-        };
-        let task =
-            Attend { path: self.path, query, keys, values, width: cache.width, first, shape };
-        if query.rows() >= TILE { task.by_tile(&self.pool) } else { task.by_row(&self.pool) }
+    fn attend(&mut self, query: &Hidden, contexts: &[Context<'_>], shape: HeadShape) -> Hidden {
+        let rows = query.rows() / contexts.len().max(1);
+        let task = Attend { path: self.path, query, contexts, rows, shape };
+        if rows >= TILE { task.by_tile(&self.pool) } else { task.by_row(&self.pool) }
     }
 
     fn silu_mul(&mut self, gate: &Hidden, up: &Hidden) -> Hidden {
@@ -143,10 +140,9 @@ impl Numerics for LlamaCppCpu {
 struct Attend<'a> {
     path: Path,
     query: &'a Hidden,
-    keys: &'a [f16],
-    values: &'a [f16],
-    width: usize,
-    first: usize,
+    contexts: &'a [Context<'a>],
+    /// Rows of each sequence.
+    rows: usize,
     shape: HeadShape,
 }
 
@@ -155,10 +151,14 @@ impl Attend<'_> {
         1.0 / (self.shape.dim as f32).sqrt()
     }
 
-    /// The rows of a key head in a plane.
-    fn rows<'a>(&self, plane: &'a [f16], head: usize) -> Rows<'a, f16> {
+    /// A sequence's rows of the key head that a query head attends to: its keys and its values.
+    fn planes<'a>(&self, context: &Context<'a>, head: usize) -> [Rows<'a, f16>; 2] {
         let offset = self.shape.key_head(head) * self.shape.dim;
-        Rows::new(&plane[offset..], self.width, self.shape.dim)
+        let LayerCache { keys, values, width } = context.cache;
+        [keys, values].map(|plane| match plane {
+            Plane::F16(plane) => Rows::new(&plane[offset..], width, self.shape.dim),
+            _ => unreachable!("this profile keeps its cache in half precision"),
+        })
     }
 
     fn by_row(&self, pool: &Pool) -> Hidden {
@@ -167,32 +167,38 @@ impl Attend<'_> {
         pool.chunks_mut(out.values_mut(), dim, |index, out| {
             let (row, head) = (index / heads, index % heads);
             let query = &self.query.values()[index * dim..][..dim];
-            let (keys, values) = (self.rows(self.keys, head), self.rows(self.values, head));
-            attend_row(self.path, query, keys, values, self.first + row + 1, self.scale(), out);
+            let context = &self.contexts[row / self.rows];
+            let [keys, values] = self.planes(context, head);
+            let positions = context.first + row % self.rows + 1;
+            attend_row(self.path, query, keys, values, positions, self.scale(), out);
         });
         out
     }
 
     fn by_tile(&self, pool: &Pool) -> Hidden {
         let (heads, dim, width) = (self.shape.heads, self.shape.dim, self.query.width());
-        let (rows, tiles) = (self.query.rows(), self.query.rows().div_ceil(TILE));
+        let tiles = self.rows.div_ceil(TILE);
         // Tiles are written side by side, then put in their places.
         let size = TILE * dim;
-        let mut tiled = vec![0.0; tiles * heads * size];
+        let mut tiled = vec![0.0; self.contexts.len() * tiles * heads * size];
         pool.chunks_mut(&mut tiled, size, |index, out| {
-            let (tile, head) = (index / heads, index % heads);
+            let (sequence, tile, head) =
+                (index / heads / tiles, index / heads % tiles, index % heads);
+            let context = &self.contexts[sequence];
             let start = tile * TILE;
-            let query = Rows::new(&self.query.values()[start * width + head * dim..], width, dim);
-            let (keys, values) = (self.rows(self.keys, head), self.rows(self.values, head));
-            let out = &mut out[..TILE.min(rows - start) * dim];
+            let first_value = (sequence * self.rows + start) * width + head * dim;
+            let query = Rows::new(&self.query.values()[first_value..], width, dim);
+            let [keys, values] = self.planes(context, head);
+            let out = &mut out[..TILE.min(self.rows - start) * dim];
             let mut scratch = attention::Scratch::default();
-            let first = self.first + start;
+            let first = context.first + start;
             attend_tile(self.path, query, first, keys, values, self.scale(), &mut scratch, out);
         });
-        let mut out = Hidden::zeros(rows, width);
+        let mut out = Hidden::zeros(self.query.rows(), width);
         for (row, out) in out.values_mut().chunks_exact_mut(width).enumerate() {
+            let (sequence, row) = (row / self.rows, row % self.rows);
             for (head, out) in out.chunks_exact_mut(dim).enumerate() {
-                let tile = (row / TILE) * heads + head;
+                let tile = (sequence * tiles + row / TILE) * heads + head;
                 out.copy_from_slice(&tiled[tile * size + (row % TILE) * dim..][..dim]);
             }
         }

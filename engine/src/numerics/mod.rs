@@ -8,7 +8,6 @@ mod llamacpp_cpu;
 mod rotary;
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -38,8 +37,18 @@ impl HeadShape {
     }
 }
 
+/// What one sequence of a batch attends to.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The layer's keys and values, those of the batch among them.
+    pub cache: LayerCache<'a>,
+    /// The position of the sequence's first row in the batch.
+    pub first: usize,
+}
+
 /// The operations of a forward pass, as one profile computes them.
 ///
+/// Rows of several sequences lie one after the other, as many of each; no row's bits depend on another sequence's.
 /// Shapes are the caller's: a model checks them all when it is loaded.
 pub trait Numerics {
     /// Which profile this is.
@@ -50,22 +59,22 @@ pub trait Numerics {
     fn batch_rows(&self) -> usize;
     /// Rows of the embedding table.
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden;
-    /// `y = W x + b`.
-    fn linear(&mut self, weight: &Matrix<'_>, bias: Option<&[f32]>, x: &Hidden) -> Hidden;
+    /// `y = W x + b`, for rows of so many sequences.
+    fn linear(
+        &mut self,
+        weight: &Matrix<'_>,
+        bias: Option<&[f32]>,
+        x: &Hidden,
+        sequences: usize,
+    ) -> Hidden;
     /// Root mean square normalisation of every piece of `weight.len()` values.
     fn rms_norm(&mut self, weight: &[f32], eps: f32, x: &Hidden) -> Hidden;
     /// The angles of some positions, for heads of `dim` values.
-    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: Range<usize>) -> RotaryTable;
+    fn rotary(&mut self, rope: &RopeConfig, dim: usize, positions: &[usize]) -> RotaryTable;
     /// Turns every head of every row to its position.
     fn rotate(&mut self, table: &RotaryTable, heads: &mut Hidden);
-    /// Attends from every row of `query` to the positions at and before it. Row 0 stands at `first`.
-    fn attend(
-        &mut self,
-        query: &Hidden,
-        cache: &LayerCache<'_>,
-        first: usize,
-        shape: HeadShape,
-    ) -> Hidden;
+    /// Attends from every row of `query` to the positions at and before it in its own sequence's context.
+    fn attend(&mut self, query: &Hidden, contexts: &[Context<'_>], shape: HeadShape) -> Hidden;
     /// `silu(gate) * up`.
     fn silu_mul(&mut self, gate: &Hidden, up: &Hidden) -> Hidden;
     /// `x + y`.
@@ -181,16 +190,18 @@ impl FromStr for Profile {
     }
 }
 
-/// A product whose shapes were checked when the model was loaded, its sums in that order.
+/// A product whose shapes were checked when the model was loaded, its sums in that order, with rows of so many sequences.
 fn product(
     pool: &Pool,
     order: Order,
+    sequences: usize,
     weight: &Matrix<'_>,
     x: &Hidden,
     scratch: &mut Scratch,
 ) -> Hidden {
     let mut y = Hidden::zeros(x.rows(), weight.rows());
-    kernels::matmul_in_order(pool, order, weight, x.values(), y.values_mut(), scratch)
+    let batch = x.rows() / sequences.max(1);
+    kernels::matmul_in_order(pool, order, batch, weight, x.values(), y.values_mut(), scratch)
         .expect("a model's shapes are checked when it is loaded");
     y
 }

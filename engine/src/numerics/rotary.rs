@@ -6,7 +6,7 @@ use kernels::ops::Pairs;
 
 use crate::config::{RopeConfig, RopeScaling};
 
-/// Cosine and sine of every pair at some consecutive positions.
+/// Cosine and sine of every pair at some positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RotaryTable {
     /// `[positions][dim/2]` pairs of cosine and sine.

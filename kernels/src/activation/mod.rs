@@ -180,7 +180,7 @@ impl Activations {
             let (amax, sum) = match tier {
                 // SAFETY: the caller has required the tier.
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => unsafe { avx2::quantize_32(x, codes) },
+                Tier::Avx2 | Tier::Avx512 => unsafe { avx2::quantize_32(x, codes) },
                 _ => quantize_32(x, codes),
             };
             self.scales[i] = amax / 127.0;
@@ -200,7 +200,7 @@ impl Activations {
             let max = match tier {
                 // SAFETY: the caller has required the tier.
                 #[cfg(target_arch = "x86_64")]
-                Tier::Avx2 => unsafe { avx2::quantize_256(x, codes) },
+                Tier::Avx2 | Tier::Avx512 => unsafe { avx2::quantize_256(x, codes) },
                 _ => quantize_256(x, codes),
             };
             self.scales.push(if max == 0.0 { 0.0 } else { 1.0 / k_inverse(max) });

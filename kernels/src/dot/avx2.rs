@@ -12,10 +12,10 @@ use std::arch::x86_64::{
     _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
     _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256,
     _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_mul_ps, _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_set_m128i,
+    _mm256_mul_ps, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_set_m128i,
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_set1_ps,
     _mm256_setr_epi32, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_shuffle_epi8,
-    _mm256_sign_epi8, _mm256_slli_epi32, _mm256_srlv_epi32,
+    _mm256_sign_epi8, _mm256_slli_epi32, _mm256_srlv_epi32, _mm256_storeu_si256,
 };
 
 use super::dense::{bf16_tail, f16_tail, f32_tail};
@@ -37,6 +37,15 @@ pub(crate) fn load_16(block: &[u8], offset: usize) -> __m128i {
     let bytes = &block[offset..offset + 16];
     // SAFETY: `bytes` is 16 readable bytes; the load needs no alignment.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// Writes 32 bytes at byte `offset`.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn store_32(bytes: &mut [u8], offset: usize, x: __m256i) {
+    let bytes = &mut bytes[offset..offset + 32];
+    // SAFETY: `bytes` is 32 writable bytes; the store needs no alignment.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), x) };
 }
 
 /// 32 activation codes from code `offset`.
@@ -94,6 +103,14 @@ pub(crate) fn bit_mask(block: &[u8], offset: usize) -> __m256i {
     let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     let kept = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(word), spread), bit);
     _mm256_cmpeq_epi8(kept, bit)
+}
+
+/// 32 five-bit codes: their fifth bits at byte `fifth`, the other four at byte `four`.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(crate) fn five_bits(block: &[u8], fifth: usize, four: usize) -> __m256i {
+    let fifth = _mm256_and_si256(bit_mask(block, fifth), _mm256_set1_epi8(16));
+    _mm256_or_si256(nibbles(block, four), fifth)
 }
 
 /// Per lane, four products of signed weights and signed codes, summed, as integers.

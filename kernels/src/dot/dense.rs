@@ -14,7 +14,7 @@ pub fn dot_f32(a: &[f32], b: &[f32]) -> f32 {
     match Tier::detect() {
         // SAFETY: the tier was detected.
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => unsafe { super::avx2::f32_values(a, b) },
+        Tier::Avx2 | Tier::Avx512 => unsafe { super::avx2::f32_values(a, b) },
         _ => f32_scalar(a, b),
     }
 }
@@ -28,7 +28,7 @@ pub fn dot_f16(a: &[f16], b: &[f16]) -> f32 {
     match Tier::detect() {
         // SAFETY: the tier was detected.
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => unsafe { super::avx2::f16_values(a, b) },
+        Tier::Avx2 | Tier::Avx512 => unsafe { super::avx2::f16_values(a, b) },
         _ => f16_scalar(a, b),
     }
 }

@@ -32,6 +32,7 @@ use crate::activation::ActivationRow;
 use crate::error::{Error, Result, expect_len};
 use crate::format::Format;
 use crate::formats::{BatchDot, Kernel};
+use crate::panel::PanelSpec;
 
 pub(crate) use dense::{
     bf16_batch_scalar, bf16_scalar, f16_batch_scalar, f16_scalar, f32_batch_scalar, f32_scalar,
@@ -50,12 +51,18 @@ pub enum Tier {
     Scalar,
     /// AVX2, FMA and F16C.
     Avx2,
+    /// The same and AVX-512 (F, BW, DQ, VL, VNNI), for products with many activation rows.
+    Avx512,
 }
 
 impl Tier {
+    /// All tiers, the plainest first.
+    pub const ALL: [Tier; 3] = [Tier::Scalar, Tier::Avx2, Tier::Avx512];
+
     /// The best tier of this processor.
     pub fn detect() -> Tier {
-        if Tier::Avx2.is_available() { Tier::Avx2 } else { Tier::Scalar }
+        let best = Tier::ALL.into_iter().rev().find(|tier| tier.is_available());
+        best.unwrap_or(Tier::Scalar)
     }
 
     /// Whether this processor can run the tier.
@@ -68,8 +75,17 @@ impl Tier {
                     && is_x86_feature_detected!("fma")
                     && is_x86_feature_detected!("f16c")
             }
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => {
+                Tier::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vnni")
+            }
             #[cfg(not(target_arch = "x86_64"))]
-            Tier::Avx2 => false,
+            Tier::Avx2 | Tier::Avx512 => false,
         }
     }
 
@@ -78,23 +94,27 @@ impl Tier {
         if self.is_available() {
             Ok(self)
         } else {
-            Err(Error::TierUnavailable { tier: self, needs: self.features() })
+            Err(Error::TierUnavailable { tier: self, needs: self.features().join(", ") })
         }
     }
 
-    /// `scalar` or `avx2`.
+    /// `scalar`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
         match self {
             Tier::Scalar => "scalar",
             Tier::Avx2 => "avx2",
+            Tier::Avx512 => "avx512",
         }
     }
 
     /// The processor features that the tier needs.
-    pub fn features(self) -> &'static str {
+    pub fn features(self) -> &'static [&'static str] {
+        const AVX512: [&str; 8] =
+            ["avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"];
         match self {
-            Tier::Scalar => "nothing",
-            Tier::Avx2 => "avx2, fma and f16c",
+            Tier::Scalar => &[],
+            Tier::Avx2 => &AVX512[..3],
+            Tier::Avx512 => &AVX512,
         }
     }
 }
@@ -110,10 +130,15 @@ pub fn tier() -> Tier {
     Tier::detect()
 }
 
-/// The name of the kernel that multiplies `format` on `tier`, as `plumb info` reports it.
-pub fn kernel_name(_format: Format, tier: Tier) -> &'static str {
-    // Every format has a kernel on every tier: FormatSpec has no optional entry.
-    tier.name()
+/// The kernels that multiply `format` on `tier`, as `plumb info` reports them: those for one activation row, and those for
+/// many where they are others.
+pub fn kernel_name(format: Format, tier: Tier) -> &'static str {
+    match (tier, format.spec().panel) {
+        (Tier::Avx512, Some(_)) => "avx2, avx512 panels",
+        // Every format has a dot product on the other tiers: FormatSpec has no optional entry.
+        (Tier::Avx512 | Tier::Avx2, _) => Tier::Avx2.name(),
+        (Tier::Scalar, _) => Tier::Scalar.name(),
+    }
 }
 
 /// The order of the f32 sums of a product.
@@ -147,16 +172,19 @@ pub(crate) struct Dot {
     /// For the others.
     rest: Kernel,
     tier: Tier,
+    /// Where all take the dot product and the tier has panels.
+    panel: Option<&'static PanelSpec>,
 }
 
 impl Dot {
     /// The dot product of `format` on `tier`.
     pub(crate) fn new(format: Format, tier: Tier) -> Result<Dot> {
-        let dot = format.spec().dot;
-        Ok(Dot { groups: dot, grouped: 0, rest: dot, tier: tier.require()? })
+        let spec = format.spec();
+        let panel = spec.panel.as_ref().filter(|_| tier == Tier::Avx512);
+        Ok(Dot { groups: spec.dot, grouped: 0, rest: spec.dot, tier: tier.require()?, panel })
     }
 
-    /// The kernels that `order` takes for `n` activation rows and a matrix of `rows` x `cols`.
+    /// The kernels that `order` takes for batches of `n` activation rows and a matrix of `rows` x `cols`.
     pub(crate) fn for_batch(
         format: Format,
         tier: Tier,
@@ -166,7 +194,8 @@ impl Dot {
         let (spec, dot) = (format.spec(), Dot::new(format, tier)?);
         let repacked = order == Order::LlamaCppRepacked && rows.is_multiple_of(8);
         if let (Some(kernels), true) = (&spec.repacked, repacked) {
-            return Ok(Dot { groups: kernels.fours, grouped: n - n % 4, rest: kernels.one, ..dot });
+            let (groups, rest) = (kernels.fours, kernels.one);
+            return Ok(Dot { groups, grouped: n - n % 4, rest, panel: None, ..dot });
         }
         let fits = |batch: &&BatchDot| {
             n >= batch.rows_from
@@ -174,18 +203,23 @@ impl Dot {
                 && cols.is_multiple_of(batch.cols_multiple)
         };
         Ok(match spec.batch.as_ref().filter(fits) {
-            Some(batch) if order != Order::Dot => Dot { rest: batch.kernel, ..dot },
+            Some(batch) if order != Order::Dot => Dot { rest: batch.kernel, panel: None, ..dot },
             _ => dot,
         })
     }
 
-    /// The dot product of one weight row with activation row `index`. `row` and `x` have the same number of values.
+    /// How rows are unpacked for many activation rows, where that gives the same bits and this tier can.
+    pub(crate) fn panel(self) -> Option<&'static PanelSpec> {
+        self.panel
+    }
+
+    /// The dot product of one weight row with activation row `index` of its batch. `row` and `x` have the same number of values.
     pub(crate) fn call(self, row: &[u8], index: usize, x: ActivationRow<'_>) -> f32 {
         let kernel = if index < self.grouped { self.groups } else { self.rest };
         match self.tier {
             // SAFETY: `new` has required the tier, so the processor has its instructions.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { (kernel.avx2)(row, x) },
+            Tier::Avx2 | Tier::Avx512 => unsafe { (kernel.avx2)(row, x) },
             _ => (kernel.scalar)(row, x),
         }
     }

@@ -32,6 +32,7 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         },
     }),
     repacked: None,
+    panel: None,
 };
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {

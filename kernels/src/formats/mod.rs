@@ -20,6 +20,7 @@ mod q8_0;
 use crate::activation::Activation;
 use crate::dot::{ScalarDot, VectorDot};
 use crate::format::Format;
+use crate::panel::PanelSpec;
 
 /// Every format, in the order of the variants of [`Format`].
 pub const FORMATS: [&FormatSpec; 13] = [
@@ -63,6 +64,8 @@ pub struct FormatSpec {
     pub(crate) batch: Option<BatchDot>,
     /// Another order, where llama.cpp repacks the weights.
     pub(crate) repacked: Option<RepackedDot>,
+    /// How rows are unpacked for products in the order of the dot product with many activation rows.
+    pub(crate) panel: Option<PanelSpec>,
 }
 
 /// One dot product on every tier, with the same bits.

@@ -7,6 +7,7 @@ use crate::activation::{Activation, ActivationRow};
 use crate::dot::avx2;
 use crate::dot::lanes;
 use crate::format::Format;
+use crate::panel::{PanelSpec, unpack_rows};
 
 pub(super) const SPEC: FormatSpec = FormatSpec {
     format: Format::Q4_1,
@@ -24,6 +25,12 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     },
     batch: None,
     repacked: None,
+    panel: Some(PanelSpec {
+        offset: 0,
+        minimums: true,
+        #[cfg(target_arch = "x86_64")]
+        unpack,
+    }),
 };
 
 const BYTES: usize = 20;
@@ -59,6 +66,8 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     }
     lanes::sum(acc) + minimums
 }
+
+unpack_rows!(unpack, BYTES, |block| avx2::nibbles(block, 4));
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]

@@ -51,6 +51,7 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
             avx2: repacked_fours_avx2,
         },
     }),
+    panel: None,
 };
 
 const BYTES: usize = 144;

@@ -9,6 +9,7 @@ use crate::activation::{Activation, ActivationRow};
 use crate::dot::avx2;
 use crate::dot::lanes;
 use crate::format::Format;
+use crate::panel::{PanelSpec, unpack_rows};
 
 pub(super) const SPEC: FormatSpec = FormatSpec {
     format: Format::Q5_0,
@@ -26,6 +27,12 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     },
     batch: None,
     repacked: None,
+    panel: Some(PanelSpec {
+        offset: 16,
+        minimums: false,
+        #[cfg(target_arch = "x86_64")]
+        unpack,
+    }),
 };
 
 const BYTES: usize = 22;
@@ -61,6 +68,8 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     }
     lanes::sum(acc)
 }
+
+unpack_rows!(unpack, BYTES, |block| avx2::five_bits(block, 2, 6));
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]

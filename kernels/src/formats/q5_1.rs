@@ -10,6 +10,7 @@ use crate::activation::{Activation, ActivationRow};
 use crate::dot::avx2;
 use crate::dot::lanes;
 use crate::format::Format;
+use crate::panel::{PanelSpec, unpack_rows};
 
 pub(super) const SPEC: FormatSpec = FormatSpec {
     format: Format::Q5_1,
@@ -27,6 +28,12 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     },
     batch: None,
     repacked: None,
+    panel: Some(PanelSpec {
+        offset: 0,
+        minimums: true,
+        #[cfg(target_arch = "x86_64")]
+        unpack,
+    }),
 };
 
 const BYTES: usize = 24;
@@ -66,20 +73,18 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     lanes::sum(acc) + minimums
 }
 
+unpack_rows!(unpack, BYTES, |block| avx2::five_bits(block, 4, 8));
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    use std::arch::x86_64::{
-        _mm256_and_si256, _mm256_fmadd_ps, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_ps,
-        _mm256_setzero_ps,
-    };
+    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
     let mut acc = _mm256_setzero_ps();
     let mut minimums = 0.0_f32;
     for (block, y, scale, sum) in pairs_with_sums::<BYTES>(row, x) {
         let [step, minimum] = avx2::halves_at(block, 0);
         minimums = minimum.mul_add(sum, minimums);
-        let fifth = _mm256_and_si256(avx2::bit_mask(block, 4), _mm256_set1_epi8(16));
-        let weights = _mm256_or_si256(avx2::nibbles(block, 8), fifth);
+        let weights = avx2::five_bits(block, 4, 8);
         let sums = avx2::quad_sums_unsigned(weights, avx2::load_codes(y, 0));
         acc = _mm256_fmadd_ps(_mm256_set1_ps(step * scale), sums, acc);
     }

@@ -41,6 +41,7 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         },
     }),
     repacked: None,
+    panel: None,
 };
 
 const BYTES: usize = 210;

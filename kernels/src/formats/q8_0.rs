@@ -7,6 +7,7 @@ use crate::activation::{Activation, ActivationRow};
 use crate::dot::avx2;
 use crate::dot::lanes;
 use crate::format::Format;
+use crate::panel::{PanelSpec, unpack_rows};
 
 pub(super) const SPEC: FormatSpec = FormatSpec {
     format: Format::Q8_0,
@@ -24,6 +25,12 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
     },
     batch: None,
     repacked: None,
+    panel: Some(PanelSpec {
+        offset: 128,
+        minimums: false,
+        #[cfg(target_arch = "x86_64")]
+        unpack,
+    }),
 };
 
 const BYTES: usize = 34;
@@ -59,6 +66,11 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
     }
     lanes::sum(acc)
 }
+
+unpack_rows!(unpack, BYTES, |block| {
+    use std::arch::x86_64::{_mm256_set1_epi8, _mm256_xor_si256};
+    _mm256_xor_si256(avx2::load_32(block, 2), _mm256_set1_epi8(-128))
+});
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]

@@ -25,9 +25,9 @@ impl Path {
         Ok(match tier.require()? {
             Tier::Scalar => Self::SCALAR,
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => Self(Kind::Avx2),
+            Tier::Avx2 | Tier::Avx512 => Self(Kind::Avx2),
             #[cfg(not(target_arch = "x86_64"))]
-            Tier::Avx2 => Self::SCALAR,
+            Tier::Avx2 | Tier::Avx512 => Self::SCALAR,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, expect_len};
 use crate::format::{Format, dequantize_row};
 #[cfg(target_arch = "x86_64")]
 use crate::panel::Band;
-use crate::panel::{TILE_ROWS, TileSums};
+use crate::panel::{TILE_COLUMNS, TILE_ROWS, Tiles};
 use crate::pool::Pool;
 
 /// A weight matrix as it lies in a checkpoint: `rows` rows of `cols` values, row after row.
@@ -69,7 +69,7 @@ impl<'a> Matrix<'a> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     activations: Activations,
-    sums: TileSums,
+    tiles: Tiles,
 }
 
 impl Scratch {
@@ -113,7 +113,6 @@ pub fn matmul_in_order(
     expect_len("the output", "values", n * weights.rows, out.len())?;
     let kind = weights.format.spec().activation;
     scratch.activations.fill(kind, x, weights.cols, pool.tier());
-    let x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
     // Threads take bands of rows; with several activation rows the outputs of a band are not contiguous, and a relaxed
     // atomic store is a plain store that every thread may do.
     let out = shared(out);
@@ -124,23 +123,26 @@ pub fn matmul_in_order(
         #[cfg(target_arch = "x86_64")]
         Some(spec) if n > 1 => {
             let blocks = weights.cols / weights.format.block_len();
-            scratch.sums.fill(&scratch.activations, n, blocks);
+            scratch.tiles.fill(&scratch.activations, n, blocks);
             bands(pool, weights, TILE_ROWS, |rows| {
-                let mut band = Band::new(spec, &scratch.sums, blocks);
+                let mut band = Band::new(spec, blocks);
                 for first in rows.clone().step_by(TILE_ROWS) {
-                    let count = TILE_ROWS.min(rows.end - first);
-                    let tile: [_; TILE_ROWS] =
-                        std::array::from_fn(|row| weights.row(first + row.min(count - 1)));
+                    let rows = first..(first + TILE_ROWS).min(rows.end);
                     // SAFETY: a `Dot` has a panel only where its tier has these instructions.
-                    unsafe {
-                        band.multiply(&tile[..count], &x, &mut |row, i, value| {
-                            put(first + row, i, value);
-                        });
-                    };
+                    unsafe { band.unpack(rows.clone().map(|row| weights.row(row))) };
+                    for (tile, x) in scratch.tiles.tiles(blocks).enumerate() {
+                        let columns = TILE_COLUMNS * tile..(TILE_COLUMNS * (tile + 1)).min(n);
+                        // SAFETY: as above.
+                        let values = unsafe { band.multiply(x, columns.len()) };
+                        for (row, values) in rows.clone().zip(values) {
+                            columns.clone().zip(values).for_each(|(i, value)| put(row, i, value));
+                        }
+                    }
                 }
             });
         }
         _ => bands(pool, weights, 1, |rows| {
+            let x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
             for row in rows {
                 let bytes = weights.row(row);
                 for (i, x) in x.iter().enumerate() {

@@ -2,6 +2,10 @@
 //! polynomial of degree five, 1.45 ulp. Parity with ggml depends on its very coefficients and on
 //! which of its multiplications are fused.
 
+#[cfg(target_arch = "x86_64")]
+use super::half_lanes::F16c;
+use super::half_lanes::Software;
+
 /// Lanes of one AVX2 register of `f32`.
 pub(super) const LANES: usize = 8;
 
@@ -17,14 +21,53 @@ const C3: f32 = f32::from_bits(0x3eff_fedb);
 const C4: f32 = f32::from_bits(0x3f7f_fff6);
 const ONE_BITS: u32 = 0x3f80_0000;
 
-/// `e^x` of each lane. Above 88.38 the result is infinity, beneath -103.97 zero; NaN stays NaN.
-#[inline(always)]
-pub(super) fn exp_lanes(x: [f32; LANES]) -> [f32; LANES] {
-    let mut y = [0.0; LANES];
-    for (y, x) in y.iter_mut().zip(x) {
-        *y = exp_lane(x);
+/// How a path computes the exponential of a register.
+pub(super) trait Exp {
+    /// `e^x` of each lane. Above 88.38 the result is infinity, beneath -103.97 zero; NaN stays NaN.
+    fn exp(x: [f32; LANES]) -> [f32; LANES];
+}
+
+impl Exp for Software {
+    #[inline(always)]
+    fn exp(x: [f32; LANES]) -> [f32; LANES] {
+        x.map(exp_lane)
     }
-    y
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Exp for F16c {
+    #[inline(always)]
+    fn exp(x: [f32; LANES]) -> [f32; LANES] {
+        use std::arch::x86_64::{
+            __m256, _CMP_GT_OQ, _mm256_add_epi32, _mm256_andnot_ps, _mm256_castps_si256,
+            _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+            _mm256_movemask_ps, _mm256_mul_ps, _mm256_set1_epi32, _mm256_set1_ps,
+            _mm256_slli_epi32, _mm256_sub_ps,
+        };
+        // SAFETY: the casts are between arrays of plain numbers and vectors of the same size, and this type is only
+        // named inside functions compiled for AVX2 and FMA.
+        unsafe {
+            let all = |value: f32| _mm256_set1_ps(value);
+            let lanes = std::mem::transmute::<[f32; LANES], __m256>(x);
+            let z = _mm256_fmadd_ps(lanes, all(INVERSE_LN2), all(SHIFT));
+            let n = _mm256_sub_ps(z, all(SHIFT));
+            let magnitude = _mm256_andnot_ps(all(-0.0), n);
+            if _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(magnitude, all(126.0))) != 0 {
+                return Software::exp(x);
+            }
+            let b = _mm256_fnmadd_ps(n, all(LN2_HIGH), lanes);
+            let b = _mm256_fnmadd_ps(n, all(LN2_LOW), b);
+            let exponent = _mm256_slli_epi32::<23>(_mm256_castps_si256(z));
+            let one = _mm256_set1_epi32(ONE_BITS.cast_signed());
+            let k = _mm256_castsi256_ps(_mm256_add_epi32(exponent, one));
+            let u = _mm256_mul_ps(b, b);
+            let high = _mm256_fmadd_ps(all(C0), b, all(C1));
+            let low = _mm256_fmadd_ps(all(C2), b, all(C3));
+            let j = _mm256_fmadd_ps(high, u, low);
+            let j = _mm256_fmadd_ps(j, u, _mm256_mul_ps(all(C4), b));
+            std::mem::transmute::<__m256, [f32; LANES]>(_mm256_fmadd_ps(k, j, k))
+        }
+    }
 }
 
 #[inline(always)]
@@ -71,22 +114,30 @@ pub(super) fn sum_lanes(v: [f32; LANES]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::exp_lanes;
+    use super::{Exp, Software};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn within_two_ulp_of_f64(x in -87.0f32..88.0) {
             let expected = f64::from(x).exp();
-            let got = f64::from(exp_lanes([x; 8])[3]);
+            let got = f64::from(Software::exp([x; 8])[3]);
             prop_assert!((got - expected).abs() <= 2.0 * f64::from(f32::EPSILON) * expected);
         }
     }
 
     #[test]
     fn ends_of_the_range() {
-        let y =
-            exp_lanes([0.0, -104.0, f32::NEG_INFINITY, 89.0, f32::INFINITY, f32::NAN, 1.0, -1.0]);
+        let y = Software::exp([
+            0.0,
+            -104.0,
+            f32::NEG_INFINITY,
+            89.0,
+            f32::INFINITY,
+            f32::NAN,
+            1.0,
+            -1.0,
+        ]);
         assert_eq!(
             y[..5].iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
             [1.0, 0.0, 0.0, f32::INFINITY, f32::INFINITY].map(f32::to_bits)

@@ -12,7 +12,7 @@ pub(super) trait HalfLanes {
     fn narrow(values: [f32; LANES]) -> [f16; LANES];
 }
 
-/// Conversion in plain Rust.
+/// Plain Rust.
 pub(super) struct Software;
 
 impl HalfLanes for Software {
@@ -27,7 +27,7 @@ impl HalfLanes for Software {
     }
 }
 
-/// Conversion with the F16C instructions. It may only be named inside code that has the feature.
+/// AVX2, FMA and F16C instructions. It may only be named inside code that has the features.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct F16c;
 

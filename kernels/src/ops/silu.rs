@@ -1,22 +1,25 @@
 //! The gated activation of Llama's feed-forward network: `silu(gate) * up`, with
 //! `silu(x) = x / (1 + e^-x)` (Elfwing 2017; Shazeer 2020).
 
-use super::exp::{LANES, exp_lanes, registers};
+use super::exp::{Exp, LANES, registers};
+#[cfg(target_arch = "x86_64")]
+use super::half_lanes::F16c;
+use super::half_lanes::Software;
 use super::path::on_both_paths;
 
 on_both_paths! {
     /// `out = silu(gate) * up`, all of one length. Whole registers of eight use the polynomial
     /// exponential, the tail the C library's, as ggml's AVX2 build does.
-    pub fn silu_mul(gate: &[f32], up: &[f32], out: &mut [f32]) = body, body;
+    pub fn silu_mul(gate: &[f32], up: &[f32], out: &mut [f32]) = body::<Software>, body::<F16c>;
 }
 
 #[inline(always)]
-fn body(gate: &[f32], up: &[f32], out: &mut [f32]) {
+fn body<E: Exp>(gate: &[f32], up: &[f32], out: &mut [f32]) {
     let (gates, gate_tail) = registers(gate);
     let (ups, up_tail) = registers(up);
     let (outs, out_tail) = out.as_chunks_mut::<LANES>();
     for ((y, x), u) in outs.iter_mut().zip(gates).zip(ups) {
-        let exp = exp_lanes(x.map(|x| 0.0 - x));
+        let exp = E::exp(x.map(|x| 0.0 - x));
         for lane in 0..LANES {
             y[lane] = x[lane] / (1.0 + exp[lane]) * u[lane];
         }

@@ -4,222 +4,166 @@
 //! `vpmaddubsw` and `vpmaddwd` do, exactly, and the rest is the same multiplication and fused addition.
 
 use std::arch::x86_64::{
-    __m256, __m256i, __m512, __m512i, _mm256_castpd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
+    __m256, __m512, __m512i, _mm256_castpd_ps, _mm256_loadu_ps, _mm256_loadu_si256,
     _mm512_broadcast_f32x8, _mm512_broadcast_i64x4, _mm512_castps_pd, _mm512_castps512_ps256,
     _mm512_cvtepi32_ps, _mm512_dpbusd_epi32, _mm512_extractf64x4_pd, _mm512_fmadd_ps,
-    _mm512_load_si512, _mm512_mask_mov_ps, _mm512_mul_ps, _mm512_set1_epi8, _mm512_set1_ps,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi8, _mm512_set1_ps,
     _mm512_setzero_ps, _mm512_setzero_si512, _mm512_storeu_ps, _mm512_sub_epi32,
 };
 
-use super::{Panel, PanelSpec, TILE_COLUMNS, TILE_ROWS, TileSums};
-use crate::activation::ActivationRow;
+use super::{PanelBlock, PanelSpec, TILE_COLUMNS, TILE_ROWS, TileBlock};
 use crate::dot::avx2;
 
 /// Panels of a tile.
 const PANELS: usize = TILE_ROWS / 2;
-/// The values of a tile: for each panel and activation row, those of the panel's two rows.
-type Tile<const N: usize> = [[[f32; 2]; N]; PANELS];
+/// The values of a tile, a weight row after the other.
+pub(crate) type Values = [[f32; TILE_COLUMNS]; TILE_ROWS];
 
-/// What the tiles of a band share.
+/// Up to [`TILE_ROWS`] weight rows at a time, unpacked.
 pub(crate) struct Band<'a> {
     spec: &'a PanelSpec,
-    sums: &'a TileSums,
-    blocks: usize,
-    panels: [Panel; PANELS],
+    panels: [Vec<PanelBlock>; PANELS],
 }
 
 impl<'a> Band<'a> {
-    /// A band of rows of `blocks` blocks.
-    pub(crate) fn new(spec: &'a PanelSpec, sums: &'a TileSums, blocks: usize) -> Self {
-        let panel = || Panel {
-            codes: vec![super::Codes([0; 64]); blocks],
-            scales: vec![[0.0; 2]; blocks],
-            minimums: vec![[0.0; 2]; blocks],
-        };
-        Self { spec, sums, blocks, panels: std::array::from_fn(|_| panel()) }
+    /// Room for rows of `blocks` blocks.
+    pub(crate) fn new(spec: &'a PanelSpec, blocks: usize) -> Self {
+        Self { spec, panels: std::array::from_fn(|_| vec![PanelBlock::EMPTY; blocks]) }
     }
 
-    /// Multiplies up to [`TILE_ROWS`] weight rows by all activation rows: `put(row, column, value)`.
+    /// Unpacks weight rows of as many blocks. Where they are fewer than a tile holds, the others stay what they were.
     ///
-    /// Every weight row and every activation row has the band's number of blocks.
+    /// # Safety
+    /// The processor has AVX2, FMA and F16C.
+    pub(crate) unsafe fn unpack<'r>(&mut self, rows: impl Iterator<Item = &'r [u8]>) {
+        for (index, row) in rows.take(TILE_ROWS).enumerate() {
+            // SAFETY: the caller vouches for the instructions.
+            unsafe { (self.spec.unpack)(row, index % 2, &mut self.panels[index / 2]) };
+        }
+    }
+
+    /// The weight rows times the first `columns` activation rows of a tile of as many blocks; the other columns are noise.
     ///
     /// # Safety
     /// The processor has AVX2, FMA, F16C and AVX-512 F, BW, DQ, VL and VNNI.
-    pub(crate) unsafe fn multiply(
-        &mut self,
-        rows: &[&[u8]],
-        x: &[ActivationRow<'_>],
-        put: &mut dyn FnMut(usize, usize, f32),
-    ) {
-        for (index, row) in rows.iter().enumerate().take(TILE_ROWS) {
-            // SAFETY: the caller vouches for AVX2, FMA and F16C.
-            unsafe { (self.spec.unpack)(row, index % 2, &mut self.panels[index / 2]) };
-        }
-        for (index, x) in x.chunks(TILE_COLUMNS).enumerate() {
-            let mut put = |row: usize, column: usize, value: f32| {
-                if row < rows.len() {
-                    put(row, index * TILE_COLUMNS + column, value);
-                }
-            };
-            let sums = self.sums.tile(index);
-            // SAFETY: the caller vouches for the instructions.
-            unsafe {
-                match *x {
-                    [a] => self.tile([a], sums, &mut put),
-                    [a, b] => self.tile([a, b], sums, &mut put),
-                    [a, b, c] => self.tile([a, b, c], sums, &mut put),
-                    [a, b, c, d] => self.tile([a, b, c, d], sums, &mut put),
-                    [a, b, c, d, e] => self.tile([a, b, c, d, e], sums, &mut put),
-                    [a, b, c, d, e, f] => self.tile([a, b, c, d, e, f], sums, &mut put),
-                    [a, b, c, d, e, f, g] => self.tile([a, b, c, d, e, f, g], sums, &mut put),
-                    [a, b, c, d, e, f, g, h] => self.tile([a, b, c, d, e, f, g, h], sums, &mut put),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// As for [`Band::multiply`].
-    unsafe fn tile<const N: usize>(
-        &self,
-        x: [ActivationRow<'_>; N],
-        sums: &[[f32; TILE_COLUMNS]],
-        put: &mut dyn FnMut(usize, usize, f32),
-    ) {
-        let x = x.map(|row| Column {
-            codes: &row.codes.as_chunks().0[..self.blocks],
-            scales: &row.scales[..self.blocks],
-        });
-        let panels = self.panels.each_ref();
+    pub(crate) unsafe fn multiply(&self, tile: &[TileBlock], columns: usize) -> Values {
+        // Fewer columns than a tile holds are common only where one request is left: 2, 4 and 8 do.
         // SAFETY: the caller vouches for the instructions.
-        let tile = unsafe {
-            match (self.spec.minimums, self.spec.offset) {
-                (true, _) => tile_with_minimums(panels, x, sums),
-                (false, offset) => tile_around_zero(panels, x, offset),
-            }
-        };
-        for (panel, columns) in tile.iter().enumerate() {
-            for (column, values) in columns.iter().enumerate() {
-                put(2 * panel, column, values[0]);
-                put(2 * panel + 1, column, values[1]);
+        unsafe {
+            match (self.spec.minimums, columns) {
+                (true, ..=2) => self.with_minimums::<2>(tile),
+                (true, 3..=4) => self.with_minimums::<4>(tile),
+                (true, _) => self.with_minimums::<TILE_COLUMNS>(tile),
+                (false, ..=2) => self.around_zero::<2>(tile),
+                (false, 3..=4) => self.around_zero::<4>(tile),
+                (false, _) => self.around_zero::<TILE_COLUMNS>(tile),
             }
         }
     }
-}
 
-/// An activation row; codes and scales have as many blocks as the panels.
-#[derive(Clone, Copy)]
-struct Column<'a> {
-    codes: &'a [[i8; 32]],
-    scales: &'a [f32],
-}
+    /// Codes are weights above `offset`: it is taken off in integers, four codes of the activation at a time.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")]
+    fn around_zero<const N: usize>(&self, tile: &[TileBlock]) -> Values {
+        let offset = _mm512_set1_epi8(self.spec.offset.cast_signed());
+        let mut acc = [[_mm512_setzero_ps(); N]; PANELS];
+        let [first, second] = &self.panels;
+        for ((first, second), x) in first.iter().zip(second).zip(tile) {
+            let weights = [codes_of_panel(first), codes_of_panel(second)];
+            let scales = [halves(&first.scales), halves(&second.scales)];
+            for column in 0..N {
+                let codes = codes_of_column(x, column);
+                let above = _mm512_dpbusd_epi32(_mm512_setzero_si512(), offset, codes);
+                let start = _mm512_sub_epi32(_mm512_setzero_si512(), above);
+                let scale = _mm512_set1_ps(x.scales[column]);
+                for panel in 0..PANELS {
+                    let products = _mm512_dpbusd_epi32(start, weights[panel], codes);
+                    let scale = _mm512_mul_ps(scales[panel], scale);
+                    let acc = &mut acc[panel][column];
+                    *acc = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(products), *acc);
+                }
+            }
+        }
+        values_of(&acc)
+    }
 
-impl Column<'_> {
-    /// The codes of a block, in both halves.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-    fn codes(&self, block: usize) -> __m512i {
-        let codes: &[i8; 32] = &self.codes[block];
-        // SAFETY: 32 readable bytes; the load needs no alignment.
-        let codes: __m256i = unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) };
-        _mm512_broadcast_i64x4(codes)
+    /// Codes are weights above their block's minimum, which multiplies the sum of the activation's block.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")]
+    fn with_minimums<const N: usize>(&self, tile: &[TileBlock]) -> Values {
+        let mut acc = [[_mm512_setzero_ps(); N]; PANELS];
+        // Lane `c` of a half: the half's row and activation row `c`.
+        let mut grounds = [_mm512_setzero_ps(); PANELS];
+        let [first, second] = &self.panels;
+        for ((first, second), x) in first.iter().zip(second).zip(tile) {
+            let weights = [codes_of_panel(first), codes_of_panel(second)];
+            let scales = [halves(&first.scales), halves(&second.scales)];
+            let minimums = [halves(&first.minimums), halves(&second.minimums)];
+            // SAFETY: eight readable numbers; the load needs no alignment.
+            let sums = _mm512_broadcast_f32x8(unsafe { _mm256_loadu_ps(x.sums.as_ptr()) });
+            for panel in 0..PANELS {
+                grounds[panel] = _mm512_fmadd_ps(minimums[panel], sums, grounds[panel]);
+            }
+            for column in 0..N {
+                let codes = codes_of_column(x, column);
+                let scale = _mm512_set1_ps(x.scales[column]);
+                for panel in 0..PANELS {
+                    let none = _mm512_setzero_si512();
+                    let products = _mm512_dpbusd_epi32(none, weights[panel], codes);
+                    let scale = _mm512_mul_ps(scales[panel], scale);
+                    let acc = &mut acc[panel][column];
+                    *acc = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(products), *acc);
+                }
+            }
+        }
+        let mut values = values_of(&acc);
+        for (rows, grounds) in values.as_chunks_mut::<2>().0.iter_mut().zip(grounds) {
+            let mut ground = [0.0; 2 * TILE_COLUMNS];
+            // SAFETY: 16 writable numbers; the store needs no alignment.
+            unsafe { _mm512_storeu_ps(ground.as_mut_ptr(), grounds) };
+            for (value, ground) in rows.as_flattened_mut().iter_mut().zip(ground) {
+                *value += ground;
+            }
+        }
+        values
     }
 }
 
-impl Panel {
-    /// The codes of a block of both rows.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-    fn codes(&self, block: usize) -> __m512i {
-        let codes: &super::Codes = &self.codes[block];
-        // SAFETY: 64 readable bytes, aligned by their type.
-        unsafe { _mm512_load_si512(codes.0.as_ptr().cast()) }
-    }
-}
-
-/// The first of two numbers in the lower eight lanes, the second in the upper ones.
+/// The codes of both rows.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-fn halves(values: [f32; 2]) -> __m512 {
-    _mm512_mask_mov_ps(_mm512_set1_ps(values[0]), 0xff00, _mm512_set1_ps(values[1]))
+fn codes_of_panel(block: &PanelBlock) -> __m512i {
+    // SAFETY: 64 readable bytes; the load needs no alignment.
+    unsafe { _mm512_loadu_si512(block.codes.as_ptr().cast()) }
+}
+
+/// The codes of an activation row, in both halves.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
+fn codes_of_column(block: &TileBlock, column: usize) -> __m512i {
+    let codes: &[i8; 32] = &block.codes[column];
+    // SAFETY: 32 readable bytes; the load needs no alignment.
+    _mm512_broadcast_i64x4(unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) })
+}
+
+/// The numbers of both rows.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
+fn halves(values: &[[f32; 8]; 2]) -> __m512 {
+    // SAFETY: 16 readable numbers; the load needs no alignment.
+    unsafe { _mm512_loadu_ps(values.as_ptr().cast()) }
 }
 
 /// The sum of each half, in the order of the dot product.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")]
-fn sums_of_halves(acc: __m512) -> [f32; 2] {
-    let upper: __m256 = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(acc)));
-    [avx2::sum(_mm512_castps512_ps256(acc)), avx2::sum(upper)]
-}
-
-/// Codes are weights above `offset`: it is taken off in integers, four codes of the activation at a time.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")]
-fn tile_around_zero<const N: usize>(
-    panels: [&Panel; PANELS],
-    x: [Column<'_>; N],
-    offset: u8,
-) -> Tile<N> {
-    let offset = _mm512_set1_epi8(offset.cast_signed());
-    let mut acc = [[_mm512_setzero_ps(); N]; PANELS];
-    for block in 0..panels[0].codes.len() {
-        let weights = panels.map(|panel| panel.codes(block));
-        let scales = panels.map(|panel| halves(panel.scales[block]));
-        for (column, x) in x.iter().enumerate() {
-            let codes = x.codes(block);
-            let above = _mm512_dpbusd_epi32(_mm512_setzero_si512(), offset, codes);
-            let start = _mm512_sub_epi32(_mm512_setzero_si512(), above);
-            let scale = _mm512_set1_ps(x.scales[block]);
-            for panel in 0..PANELS {
-                let products = _mm512_dpbusd_epi32(start, weights[panel], codes);
-                let scale = _mm512_mul_ps(scales[panel], scale);
-                let acc = &mut acc[panel][column];
-                *acc = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(products), *acc);
-            }
+fn values_of<const N: usize>(acc: &[[__m512; N]; PANELS]) -> Values {
+    let mut values = [[0.0; TILE_COLUMNS]; TILE_ROWS];
+    for (rows, acc) in values.as_chunks_mut::<2>().0.iter_mut().zip(acc) {
+        for (column, acc) in acc.iter().enumerate() {
+            let upper: __m256 =
+                _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(*acc)));
+            rows[0][column] = avx2::sum(_mm512_castps512_ps256(*acc));
+            rows[1][column] = avx2::sum(upper);
         }
     }
-    acc.map(|columns| columns.map(|acc| sums_of_halves(acc)))
-}
-
-/// Codes are weights above their block's minimum, which multiplies the sum of the activation's block.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")]
-fn tile_with_minimums<const N: usize>(
-    panels: [&Panel; PANELS],
-    x: [Column<'_>; N],
-    sums: &[[f32; TILE_COLUMNS]],
-) -> Tile<N> {
-    let mut acc = [[_mm512_setzero_ps(); N]; PANELS];
-    // Lane `c` of a half: the half's row and activation row `c`.
-    let mut grounds = [_mm512_setzero_ps(); PANELS];
-    for (block, sums) in sums.iter().enumerate().take(panels[0].codes.len()) {
-        let weights = panels.map(|panel| panel.codes(block));
-        let scales = panels.map(|panel| halves(panel.scales[block]));
-        // SAFETY: eight readable numbers; the load needs no alignment.
-        let sums = _mm512_broadcast_f32x8(unsafe { _mm256_loadu_ps(sums.as_ptr()) });
-        for panel in 0..PANELS {
-            let minimums = halves(panels[panel].minimums[block]);
-            grounds[panel] = _mm512_fmadd_ps(minimums, sums, grounds[panel]);
-        }
-        for (column, x) in x.iter().enumerate() {
-            let codes = x.codes(block);
-            let scale = _mm512_set1_ps(x.scales[block]);
-            for panel in 0..PANELS {
-                let products = _mm512_dpbusd_epi32(_mm512_setzero_si512(), weights[panel], codes);
-                let scale = _mm512_mul_ps(scales[panel], scale);
-                let acc = &mut acc[panel][column];
-                *acc = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(products), *acc);
-            }
-        }
-    }
-    let mut tile = [[[0.0; 2]; N]; PANELS];
-    for (panel, columns) in tile.iter_mut().enumerate() {
-        let mut ground = [0.0; 2 * TILE_COLUMNS];
-        // SAFETY: 16 writable numbers; the store needs no alignment.
-        unsafe { _mm512_storeu_ps(ground.as_mut_ptr(), grounds[panel]) };
-        for (column, values) in columns.iter_mut().enumerate() {
-            let [first, second] = sums_of_halves(acc[panel][column]);
-            *values = [first + ground[column], second + ground[TILE_COLUMNS + column]];
-        }
-    }
-    tile
+    values
 }

@@ -9,6 +9,9 @@ mod avx512;
 
 use crate::activation::Activations;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Band;
+
 /// Activation rows of a tile.
 pub(crate) const TILE_COLUMNS: usize = 8;
 /// Weight rows of a tile: two panels.
@@ -27,19 +30,24 @@ pub(crate) struct PanelSpec {
 }
 
 /// Unpacks a row of blocks into one side (0 or 1) of a panel that is as long, with AVX2, FMA and F16C.
-pub(crate) type VectorUnpack = unsafe fn(&[u8], usize, &mut Panel);
+pub(crate) type VectorUnpack = unsafe fn(&[u8], usize, &mut [PanelBlock]);
 
-/// The codes of one block of two rows, the first row's first.
+/// One block of two weight rows.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(crate) struct Codes(pub(crate) [u8; 64]);
+#[repr(C, align(64))]
+pub(crate) struct PanelBlock {
+    /// The codes, the first row's first.
+    pub(crate) codes: [u8; 64],
+    /// Each row's scale, in as many lanes as its codes take.
+    pub(crate) scales: [[f32; 8]; 2],
+    /// Each row's minimum likewise; noise where the format has none.
+    pub(crate) minimums: [[f32; 8]; 2],
+}
 
-/// Two unpacked weight rows.
-#[derive(Debug, Default)]
-pub(crate) struct Panel {
-    pub(crate) codes: Vec<Codes>,
-    pub(crate) scales: Vec<[f32; 2]>,
-    pub(crate) minimums: Vec<[f32; 2]>,
+impl PanelBlock {
+    /// Nothing yet.
+    pub(crate) const EMPTY: Self =
+        Self { codes: [0; 64], scales: [[0.0; 8]; 2], minimums: [[0.0; 8]; 2] };
 }
 
 /// Defines `fn NAME`, a [`VectorUnpack`] of blocks of some bytes: the scale, and where there is one the minimum, are the
@@ -48,45 +56,57 @@ macro_rules! unpack_rows {
     ($name:ident, $bytes:expr, $codes:expr) => {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
-        fn $name(row: &[u8], side: usize, panel: &mut $crate::panel::Panel) {
-            let blocks = row.as_chunks::<{ $bytes }>().0.iter();
-            let parts = panel.codes.iter_mut().zip(&mut panel.scales).zip(&mut panel.minimums);
-            for (block, ((codes, scales), minimums)) in blocks.zip(parts) {
-                [scales[side], minimums[side]] = $crate::dot::avx2::halves_at(block, 0);
-                $crate::dot::avx2::store_32(&mut codes.0, 32 * side, $codes(block));
+        fn $name(row: &[u8], side: usize, panel: &mut [$crate::panel::PanelBlock]) {
+            for (block, panel) in row.as_chunks::<{ $bytes }>().0.iter().zip(panel) {
+                let [scale, minimum] = $crate::dot::avx2::halves_at(block, 0);
+                panel.scales[side] = [scale; 8];
+                panel.minimums[side] = [minimum; 8];
+                $crate::dot::avx2::store_32(&mut panel.codes, 32 * side, $codes(block));
             }
         }
     };
 }
 pub(crate) use unpack_rows;
 
-/// The sums of Q8_1 activation rows in the order in which tiles read them: a block of [`TILE_COLUMNS`] rows at a time.
-#[derive(Debug, Default)]
-pub(crate) struct TileSums {
-    blocks: usize,
-    sums: Vec<[f32; TILE_COLUMNS]>,
+/// One block of the activation rows of a tile.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct TileBlock {
+    pub(crate) codes: [[i8; 32]; TILE_COLUMNS],
+    pub(crate) scales: [f32; TILE_COLUMNS],
+    /// Q8_1: the scale times the sum of the codes.
+    pub(crate) sums: [f32; TILE_COLUMNS],
 }
 
-impl TileSums {
-    /// Takes the sums of `n` rows of `blocks` blocks; those of rows that a last tile lacks are zero.
+/// Activation rows in the order in which tiles read them: [`TILE_COLUMNS`] of them, block after block.
+#[derive(Debug, Default)]
+pub(crate) struct Tiles {
+    blocks: Vec<TileBlock>,
+}
+
+impl Tiles {
+    /// Takes `n` rows of `blocks` blocks of 32 codes. Rows that a last tile lacks are zero.
     pub(crate) fn fill(&mut self, activations: &Activations, n: usize, blocks: usize) {
-        self.blocks = blocks;
-        self.sums.clear();
-        self.sums.resize(n.div_ceil(TILE_COLUMNS) * blocks, [0.0; TILE_COLUMNS]);
-        for row in 0..n {
-            let tile = &mut self.sums[row / TILE_COLUMNS * blocks..][..blocks];
-            for (tile, sum) in tile.iter_mut().zip(activations.row(row).sums) {
-                tile[row % TILE_COLUMNS] = *sum;
+        const EMPTY: TileBlock = TileBlock {
+            codes: [[0; 32]; TILE_COLUMNS],
+            scales: [0.0; TILE_COLUMNS],
+            sums: [0.0; TILE_COLUMNS],
+        };
+        self.blocks.clear();
+        self.blocks.resize(n.div_ceil(TILE_COLUMNS) * blocks, EMPTY);
+        for index in 0..n {
+            let (row, column) = (activations.row(index), index % TILE_COLUMNS);
+            let tile = &mut self.blocks[index / TILE_COLUMNS * blocks..][..blocks];
+            for (i, block) in tile.iter_mut().enumerate() {
+                block.codes[column] = row.codes.as_chunks().0[i];
+                block.scales[column] = row.scales[i];
+                block.sums[column] = row.sums.get(i).copied().unwrap_or_default();
             }
         }
     }
 
-    /// Those of tile `index`, block after block.
-    fn tile(&self, index: usize) -> &[[f32; TILE_COLUMNS]] {
-        self.sums.get(index * self.blocks..).and_then(|sums| sums.get(..self.blocks)).unwrap_or(&[])
+    /// The tiles, of `blocks` blocks each.
+    pub(crate) fn tiles(&self, blocks: usize) -> impl Iterator<Item = &[TileBlock]> {
+        self.blocks.chunks_exact(blocks.max(1))
     }
 }
-
-/// A band of weight rows times all activation rows.
-#[cfg(target_arch = "x86_64")]
-pub(crate) use avx512::Band;

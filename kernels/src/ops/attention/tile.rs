@@ -4,7 +4,7 @@
 use half::f16;
 
 use super::{Rows, TILE};
-use crate::ops::exp::{LANES, exp_lanes, sum_lanes};
+use crate::ops::exp::{Exp, LANES, sum_lanes};
 #[cfg(target_arch = "x86_64")]
 use crate::ops::half_lanes::F16c;
 use crate::ops::half_lanes::{HalfLanes, Software};
@@ -40,7 +40,7 @@ on_both_paths! {
 }
 
 #[inline(always)]
-fn body<H: HalfLanes>(
+fn body<H: HalfLanes + Exp>(
     queries: Rows<'_, f32>,
     first: usize,
     keys: Rows<'_, f16>,
@@ -68,7 +68,7 @@ fn body<H: HalfLanes>(
         for (row, scores) in scores.chunks_exact_mut(TILE).enumerate() {
             let visible = (first + row + 1).saturating_sub(start).min(TILE);
             let sums = &mut out[row * dim..][..dim];
-            weigh(scores, visible, scale, &mut maxima[row], &mut totals[row], sums);
+            weigh::<H>(scores, visible, scale, &mut maxima[row], &mut totals[row], sums);
         }
         multiply_add(out, scores, values, [rows, TILE, dim]);
     }
@@ -83,7 +83,7 @@ fn body<H: HalfLanes>(
 /// Turns one row's scores into weights relative to the row's maximum so far. Only the first `visible`
 /// keys count; the others get weight zero. `sums` is scaled when the maximum rises.
 #[inline(always)]
-fn weigh(
+fn weigh<E: Exp>(
     scores: &mut [f32],
     visible: usize,
     scale: f32,
@@ -110,7 +110,7 @@ fn weigh(
     *maximum = highest;
     let mut sum = 0.0_f64;
     for lanes in scores.as_chunks_mut::<LANES>().0 {
-        *lanes = exp_lanes(lanes.map(|score| score - highest));
+        *lanes = E::exp(lanes.map(|score| score - highest));
         sum += f64::from(sum_lanes(*lanes));
     }
     *total = (f64::from(*total) + sum) as f32;

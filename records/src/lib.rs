@@ -8,6 +8,7 @@
 pub mod canonical;
 pub mod digest;
 pub mod gap;
+mod harness_digest;
 pub mod machine;
 pub mod metric;
 pub mod record;
@@ -15,6 +16,7 @@ mod source_digest;
 pub mod store;
 
 pub use digest::{sha256_file, sha256_hex};
+pub use harness_digest::harness_digest;
 pub use jiff::Timestamp;
 pub use machine::Machine;
 pub use metric::{Measurement, Metric, Statistic};

@@ -43,6 +43,8 @@ metrics! {
     Rank, "rank", "rank", "Place of our token in the oracle's ranking at a first divergence; 1 is its own choice.";
     ForcedFlips, "forced_flips", "count", "Positions of a run forced along the oracle's ids at which the subject's first choice is another token.";
     LogprobDifferenceMnats, "logprob_difference_mnats", "mnat", "Absolute difference of the log-probability of the oracle's own token on both sides, for the same prefix.";
+    OracleNoiseMnats, "oracle_noise_mnats", "mnat", "Largest absolute difference of the oracle's log-probabilities from its own, for the same prefix evaluated in another way; measured when its golden was captured.";
+    OracleFlips, "oracle_flips", "count", "Positions of that comparison at which the oracle's first choice is another token than its own.";
     LogitDifference, "logit_difference", "logit", "Absolute difference of our logit and the oracle's for the same token and prefix.";
     ResidentBytes, "resident_bytes", "byte", "Bytes of weights the subject keeps in memory.";
     PeakRssBytes, "peak_rss_bytes", "byte", "Largest resident set of the process tree, sampled while it ran.";

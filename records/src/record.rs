@@ -40,6 +40,9 @@ pub struct Record {
     /// SHA-256 of the inputs file of the spec; `None` for a spec without one, and in records older than this field.
     #[serde(default)]
     pub inputs_sha256: Option<String>,
+    /// [`crate::harness_digest`] as embedded in the program that judged; `None` in records older than this field.
+    #[serde(default)]
+    pub harness_sha256: Option<String>,
     /// Where it ran.
     pub machine: Machine,
     /// What came out.
@@ -90,6 +93,10 @@ pub struct OracleRef {
     pub source: OracleSource,
     /// When a golden was captured; `None` for a live oracle.
     pub captured_at: Option<Timestamp>,
+    /// SHA-256 of the manifest of the golden that answered or, beside a live oracle, whose measured noise the record repeats; the
+    /// manifest names the digests of the answers. `None` without one, and in records older than this field.
+    #[serde(default)]
+    pub golden_sha256: Option<String>,
     /// Its identity as read back from the process. `source_sha256` inside is compared with the pin.
     pub identity: Value,
 }
@@ -237,12 +244,15 @@ impl Record {
         {
             return Err(RecordError::Rules { word, rules: rules.clone() });
         }
+        let golden = self.oracle.as_ref().and_then(|oracle| oracle.golden_sha256.as_ref());
         for (field, found) in [
-            ("spec_sha256", &self.spec_sha256),
-            ("subject.source_sha256", &self.subject.source_sha256),
-            ("subject.binary_sha256", &self.subject.binary_sha256),
+            ("spec_sha256", Some(&self.spec_sha256)),
+            ("subject.source_sha256", Some(&self.subject.source_sha256)),
+            ("subject.binary_sha256", Some(&self.subject.binary_sha256)),
+            ("harness_sha256", self.harness_sha256.as_ref()),
+            ("oracle.golden_sha256", golden),
         ] {
-            if !is_sha256(found) {
+            if let Some(found) = found.filter(|found| !is_sha256(found)) {
                 return Err(RecordError::Digest { field, found: found.clone() });
             }
         }

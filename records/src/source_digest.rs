@@ -47,9 +47,14 @@ impl std::error::Error for SourceDigestError {
 /// Each file enters as its relative path and its bytes, both preceded by their length (u64, little endian), so that no two
 /// different trees give the same input.
 pub fn source_digest(root: &Path) -> Result<String, SourceDigestError> {
+    digest(root, &source_files(root)?)
+}
+
+/// The digest of these files, whose paths are relative to the root.
+pub(crate) fn digest(root: &Path, files: &[String]) -> Result<String, SourceDigestError> {
     let mut hash = Sha256::new();
-    for path in source_files(root)? {
-        let bytes = fs::read(root.join(&path)).map_err(|source| at(&root.join(&path), source))?;
+    for path in files {
+        let bytes = fs::read(root.join(path)).map_err(|source| at(&root.join(path), source))?;
         hash.update((path.len() as u64).to_le_bytes());
         hash.update(path.as_bytes());
         hash.update((bytes.len() as u64).to_le_bytes());
@@ -64,8 +69,13 @@ pub fn source_digest(root: &Path) -> Result<String, SourceDigestError> {
 
 /// The files that [`source_digest`] covers: relative to the root, with `/`, sorted by bytes.
 pub fn source_files(root: &Path) -> Result<Vec<String>, SourceDigestError> {
+    files(root, &CRATES)
+}
+
+/// The workspace's files and those of these crates: relative to the root, with `/`, sorted by bytes.
+pub(crate) fn files(root: &Path, crates: &[&str]) -> Result<Vec<String>, SourceDigestError> {
     let mut files = vec!["Cargo.lock".to_owned(), "Cargo.toml".to_owned()];
-    for name in CRATES {
+    for name in crates {
         for part in PARTS {
             let path = root.join(name).join(part);
             // A crate need not have a build script; everything else must be there.

@@ -18,15 +18,19 @@ use serde_json::json;
 const NOW: &str = "present-source";
 const SPEC: &str = "present-spec";
 const PIN: &str = "present-pin";
+const JUDGE: &str = "present-harness";
+const GOLDEN: &str = "present-golden";
 
 fn present() -> Present {
     let specs = ["tokens", "speed"].map(|gate| (gate.to_owned(), SPEC.to_owned()));
     Present {
         source_sha256: NOW.into(),
+        harness_sha256: JUDGE.into(),
         specs: specs.into(),
         pins: BTreeMap::from([("llama-cpp".into(), PIN.into())]),
         checkpoints: BTreeMap::from([("tiny".into(), PIN.into())]),
         inputs: BTreeMap::new(),
+        goldens: BTreeMap::from([("tokens".into(), GOLDEN.into())]),
     }
 }
 
@@ -96,9 +100,11 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
             name: "llama-cpp".into(),
             source: OracleSource::Golden,
             captured_at: None,
+            golden_sha256: (gate == "tokens").then(|| GOLDEN.into()),
             identity: json!({"source_sha256": PIN}),
         }),
         checkpoint: None,
+        harness_sha256: Some(JUDGE.into()),
         machine: machine(),
         verdict: Verdict { word, rules, reason: "because".into() },
         compared: 24,
@@ -568,5 +574,54 @@ fn a_word_lapses_when_checkpoint_or_inputs_change() {
     for (record, present, expected) in cases {
         let cell = derive(&track(&["tokens"]), &[record], present);
         assert_eq!(cell.word, expected, "{}", cell.why);
+    }
+}
+
+/// A word rests on the golden that its record names, whole and unedited; a live run without one rests on none.
+#[test]
+fn a_word_lapses_when_its_golden_changes() {
+    let by = |source: OracleSource, golden: Option<&str>| {
+        let mut record = record("tokens", 1, Pass);
+        let oracle = record.oracle.as_mut().unwrap();
+        oracle.source = source;
+        oracle.golden_sha256 = golden.map(str::to_owned);
+        record
+    };
+    let without = Present { goldens: BTreeMap::new(), ..present() };
+    let edited =
+        Present { goldens: BTreeMap::from([("tokens".into(), "unreadable".into())]), ..present() };
+    let cases = [
+        (by(OracleSource::Golden, Some(GOLDEN)), present(), Word::Pass),
+        (by(OracleSource::Golden, Some("older")), present(), Word::Unverified),
+        (by(OracleSource::Golden, None), present(), Word::Unverified),
+        (by(OracleSource::Golden, Some(GOLDEN)), edited.clone(), Word::Unverified),
+        (by(OracleSource::Golden, Some(GOLDEN)), without.clone(), Word::Unverified),
+        (by(OracleSource::Golden, None), without, Word::Pass),
+        (by(OracleSource::Live, None), present(), Word::Pass),
+        (by(OracleSource::Live, Some(GOLDEN)), present(), Word::Pass),
+        (by(OracleSource::Live, Some(GOLDEN)), edited, Word::Unverified),
+    ];
+    for (record, present, expected) in cases {
+        let cell = derive(&track(&["tokens"]), &[record], &present);
+        assert_eq!(cell.word, expected, "{}", cell.why);
+        assert_eq!(cell.why.contains("golden"), expected == Word::Unverified, "{}", cell.why);
+    }
+}
+
+/// Another judge does not make the word lapse, and does not go unsaid.
+#[test]
+fn another_harness_is_told_beside_the_word() {
+    let by = |harness: Option<&str>, word| Record {
+        harness_sha256: harness.map(str::to_owned),
+        ..record("tokens", 1, word)
+    };
+    let cell = |record: Record| derive(&track(&["tokens"]), &[record], &present());
+    assert_eq!(cell(by(Some(JUDGE), Pass)).why, "tokens PASS (24 compared)");
+    for harness in [Some("older"), None] {
+        for (verdict, word) in [(Pass, Word::Pass), (Fail, Word::Fail), (Void, Word::Void)] {
+            let cell = cell(by(harness, verdict));
+            assert_eq!(cell.word, word);
+            assert!(cell.why.ends_with("; judged by another harness: tokens"), "{}", cell.why);
+        }
     }
 }

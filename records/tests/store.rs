@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use records::store::read_record;
@@ -10,7 +10,7 @@ use records::{
     CheckpointRef, Machine, Measurement, Metric, OracleRef, OracleSource, Record, Statistic, Store,
     StoreError, Subject, Timestamp, Verdict, VerdictWord,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -37,9 +37,11 @@ fn record(gate: &str) -> Record {
             name: "llama-cpp".into(),
             source: OracleSource::Golden,
             captured_at: Some(Timestamp::UNIX_EPOCH),
+            golden_sha256: Some(DIGEST.into()),
             identity: json!({"source_sha256": DIGEST}),
         }),
         checkpoint: Some(CheckpointRef { name: "smollm2-135m".into(), sha256: DIGEST.into() }),
+        harness_sha256: Some(DIGEST.into()),
         machine: Machine::capture(),
         verdict: Verdict { word: VerdictWord::Pass, rules: vec![], reason: "24/24 exact".into() },
         compared: 24,
@@ -50,6 +52,12 @@ fn record(gate: &str) -> Record {
         inputs_sha256: None,
         supersedes: None,
     }
+}
+
+fn with_golden(sha256: &str) -> Record {
+    let mut record = record("g");
+    record.oracle.as_mut().unwrap().golden_sha256 = Some(sha256.into());
+    record
 }
 
 /// Names of all files below a folder, hidden ones too.
@@ -126,11 +134,13 @@ fn refuses_what_may_not_be_kept_and_leaves_nothing() {
         word(VerdictWord::Skipped, 1),
         word(VerdictWord::Void, 1),
         Record { spec_sha256: "abc".into(), ..record("g") },
+        Record { harness_sha256: Some("abc".into()), ..record("g") },
+        with_golden("abc"),
     ] {
         assert!(matches!(commit(broken), StoreError::Invalid { .. }));
         refused += 1;
     }
-    assert_eq!(refused, 6);
+    assert_eq!(refused, 8);
     assert!(matches!(commit(record("other")), StoreError::OtherGate { .. }));
     assert!(matches!(store.begin("../x").unwrap_err(), StoreError::Invalid { .. }));
     assert!(matches!(
@@ -181,22 +191,42 @@ fn another_schema_version_is_named_before_its_fields() {
     }
 }
 
-/// A record written with a field more, under a name that fits: the fields of a known version are known.
-#[test]
-fn unknown_fields_of_a_known_version_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
+/// Writes a record as another program would have, under the name that fits its content.
+fn written(dir: &Path, change: impl Fn(&mut Value)) -> PathBuf {
     let mut value = serde_json::to_value(record("g")).unwrap();
+    change(&mut value);
     value["id"] = json!("");
-    value["extra"] = json!(1);
     let mut without = value.clone();
     without.as_object_mut().unwrap().shift_remove("id");
     let text = records::canonical::canonical_json(&without).unwrap();
-    let id = format!("20260101T000000Z-g-{}", &records::sha256_hex(text.as_bytes())[..12]);
+    let id = format!("19700101T000000Z-g-{}", &records::sha256_hex(text.as_bytes())[..12]);
     value["id"] = json!(id);
-    let path = dir.path().join(format!("{id}.json"));
+    let path = dir.join(format!("{id}.json"));
     fs::write(&path, records::canonical::canonical_json(&value).unwrap()).unwrap();
+    path
+}
+
+/// A record written with a field more: the fields of a known version are known.
+#[test]
+fn unknown_fields_of_a_known_version_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = written(dir.path(), |value| value["extra"] = json!(1));
     let error = read_record(&path).unwrap_err();
     assert!(matches!(error, StoreError::Schema { .. }), "{error}");
+}
+
+/// Records are never edited, so one that is older than a field is read without it.
+#[test]
+fn a_record_older_than_its_fields_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = written(dir.path(), |value| {
+        value.as_object_mut().unwrap().shift_remove("harness_sha256").unwrap();
+        value.as_object_mut().unwrap().shift_remove("inputs_sha256").unwrap();
+        value["oracle"].as_object_mut().unwrap().shift_remove("golden_sha256").unwrap();
+    });
+    let read = read_record(&path).unwrap();
+    assert_eq!((read.harness_sha256, read.inputs_sha256), (None, None));
+    assert_eq!(read.oracle.unwrap().golden_sha256, None);
 }
 
 #[test]
@@ -213,7 +243,7 @@ fn changed_evidence_is_named() {
     assert!(store.evidence(&entry).is_err());
 }
 
-fn stored(dir: &Path) -> (std::path::PathBuf, Vec<u8>) {
+fn stored(dir: &Path) -> (PathBuf, Vec<u8>) {
     let store = Store::open(dir).unwrap();
     let path = store.begin("g").unwrap().commit(record("g")).unwrap();
     let bytes = fs::read(&path).unwrap();

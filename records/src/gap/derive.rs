@@ -37,8 +37,26 @@ pub fn derive(track: &Track, records: &[Record], present: &Present) -> Cell {
     }
     let states: Vec<(&str, State)> =
         track.gates.iter().map(|gate| (gate.as_str(), state(gate, records, present))).collect();
-    let cell = ladder(track, &states);
+    let mut cell = ladder(track, &states);
+    cell.why += &other_harness(&states, present);
     if track.class == Class::S { beside_its_original(track, cell) } else { cell }
+}
+
+/// The gates whose record was judged by another harness than the tree's, said behind the word and without a change to it.
+///
+/// A word lapses when an arm was measured at another commit (step 5), and the judge is no arm: what it judged, by which spec,
+/// golden, inputs and pins, is still named and its evidence still kept. A reader must see it all the same.
+fn other_harness(states: &[(&str, State)], present: &Present) -> String {
+    let by_another = |state: &State| {
+        let harness = state.record().map(|record| record.harness_sha256.as_ref());
+        harness.is_some_and(|harness| harness != Some(&present.harness_sha256))
+    };
+    let gates: Vec<&str> =
+        states.iter().filter(|(_, state)| by_another(state)).map(|(gate, _)| *gate).collect();
+    if gates.is_empty() {
+        return String::new();
+    }
+    format!("; judged by another harness: {}", gates.join(", "))
 }
 
 /// Steps 1 and 3 to 10 for a track that can be shown here, in full or by its twin.

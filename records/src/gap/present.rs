@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::digest::sha256_file;
+use crate::harness_digest::harness_digest;
 use crate::source_digest::{SourceDigestError, source_digest};
 
 /// Sources, specs and pins as they are now.
@@ -11,6 +12,8 @@ use crate::source_digest::{SourceDigestError, source_digest};
 pub struct Present {
     /// [`crate::source_digest`] of the tree.
     pub source_sha256: String,
+    /// [`crate::harness_digest`] of the tree.
+    pub harness_sha256: String,
     /// SHA-256 of each gate's spec, by the gate's name. A gate without an entry is not built.
     pub specs: BTreeMap<String, String>,
     /// SHA-256 of the source that each registered oracle is pinned to, by the oracle's name.
@@ -19,6 +22,9 @@ pub struct Present {
     pub checkpoints: BTreeMap<String, String>,
     /// SHA-256 of each gate's inputs file, by the gate's name; a gate without inputs has no entry.
     pub inputs: BTreeMap<String, String>,
+    /// SHA-256 of the manifest of each gate's golden, by the gate's name; a gate without a golden has no entry, and one whose
+    /// golden is not as it was captured has an entry that is no digest.
+    pub goldens: BTreeMap<String, String>,
 }
 
 /// The present could not be read.
@@ -39,11 +45,12 @@ pub enum PresentError {
 }
 
 impl Present {
-    /// Reads the tree below the workspace root. The pins, the checkpoints and the inputs are the caller's to fill in: this crate
-    /// knows neither the oracles nor what a spec says.
+    /// Reads the tree below the workspace root. The pins, the checkpoints, the inputs and the goldens are the caller's to fill in:
+    /// this crate knows neither the oracles nor what a spec says.
     pub fn of_tree(root: &Path, pins: BTreeMap<String, String>) -> Result<Self, PresentError> {
         let specs = spec_hashes(&root.join("gates/specs"))?;
-        Ok(Self { source_sha256: source_digest(root)?, specs, pins, ..Self::default() })
+        let (source_sha256, harness_sha256) = (source_digest(root)?, harness_digest(root)?);
+        Ok(Self { source_sha256, harness_sha256, specs, pins, ..Self::default() })
     }
 }
 

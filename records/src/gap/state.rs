@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::Present;
 use crate::metric::Metric;
-use crate::record::{Record, VerdictWord};
+use crate::record::{OracleSource, Record, VerdictWord};
 
 /// Where a gate stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +57,7 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
             && record.spec_sha256 == *spec
             && !checkpoint_moved(record, present)
             && record.inputs_sha256.as_ref() == present.inputs.get(gate)
+            && !golden_moved(record, present)
     };
     let current: Vec<&Record> = runs.iter().copied().filter(|record| is_current(record)).collect();
     let failed = current.iter().copied().filter(|record| record.verdict.word == VerdictWord::Fail);
@@ -74,9 +75,13 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
         _ if checkpoint_moved(last, present) => {
             State::Unverified(last, "last judged on a checkpoint that is not the pinned one")
         }
-        _ if !is_current(last) => {
+        _ if last.inputs_sha256.as_ref() != present.inputs.get(gate) => {
             State::Unverified(last, "last judged on other inputs, or on inputs it does not name")
         }
+        _ if golden_moved(last, present) => State::Unverified(
+            last,
+            "last judged by another golden, by one it does not name, or by one that was edited",
+        ),
         VerdictWord::NotEstablished => State::NotEstablished(last),
         VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),
         VerdictWord::Pass => State::Passed(last),
@@ -85,6 +90,20 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
 }
 
 impl<'a> State<'a> {
+    /// The record that gives the state.
+    pub(super) fn record(&self) -> Option<&'a Record> {
+        match self {
+            State::NotBuilt | State::NotRun => None,
+            State::Void(record)
+            | State::Failed(record)
+            | State::BelowFloor(record)
+            | State::Unverified(record, _)
+            | State::Superseded(record)
+            | State::NotEstablished(record)
+            | State::Passed(record) => Some(record),
+        }
+    }
+
     /// The record, where it is valid at the present.
     pub(super) fn measured(&self) -> Option<&'a Record> {
         match self {
@@ -118,6 +137,15 @@ fn checkpoint_moved(record: &Record, present: &Present) -> bool {
         .checkpoint
         .as_ref()
         .is_some_and(|used| present.checkpoints.get(&used.name) != Some(&used.sha256))
+}
+
+/// Whether the golden that a record names is not the one that is kept. A record that was judged by a golden names it.
+fn golden_moved(record: &Record, present: &Present) -> bool {
+    let kept = present.goldens.get(&record.gate);
+    record.oracle.as_ref().is_some_and(|oracle| match &oracle.golden_sha256 {
+        Some(named) => kept != Some(named),
+        None => oracle.source == OracleSource::Golden && kept.is_some(),
+    })
 }
 
 /// Whether the oracle of a record is no longer the one that is pinned. An oracle that does not say what it was built from, or

@@ -3,7 +3,7 @@
 //! A golden can be made in one way only: [`Golden::capture`] asks a live oracle. No function takes
 //! answers, so the engine under test cannot write what it is later judged by.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoint;
 use crate::digest::sha256_bytes;
-use crate::place::{self, PlaceError};
+use crate::place;
 use crate::verbs::{CompletionRequest, FinishReason, Identity, Oracle, Step};
 use crate::{Home, Progress, Result};
 
@@ -37,6 +37,9 @@ pub struct GoldenManifest {
     pub captured_at: String,
     /// sha256 of the gate's prompts.
     pub prompts_sha256: String,
+    /// The whole environment that the oracle was started with; `None` in goldens older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<BTreeMap<String, String>>,
     /// How far the oracle is from itself; `None` when it was not measured.
     pub noise: Option<Noise>,
     /// The other files of the folder.
@@ -124,6 +127,8 @@ pub struct GoldenCase {
 pub struct Golden {
     /// Who, what and when.
     pub manifest: GoldenManifest,
+    /// sha256 of the manifest's bytes, and so of the answers: the manifest names their digests.
+    pub sha256: String,
     /// The answers, in the order of the prompts.
     pub cases: Vec<GoldenCase>,
 }
@@ -131,6 +136,15 @@ pub struct Golden {
 /// A golden could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum GoldenError {
+    /// A file is there and cannot be read.
+    #[error("{path}: cannot be read", path = .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// A file is not what it must be.
     #[error("{path}{line}: {message}", path = .path.display(), line = .line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Parse {
@@ -142,7 +156,7 @@ pub enum GoldenError {
         message: String,
     },
     /// The layout is of another version.
-    #[error("{path}: expected schema_version {SCHEMA_VERSION}, found {found}; capture again", path = .path.display())]
+    #[error("{path}: expected schema_version {SCHEMA_VERSION}, found {found}", path = .path.display())]
     Version {
         /// The manifest.
         path: PathBuf,
@@ -156,7 +170,7 @@ pub enum GoldenError {
         path: PathBuf,
     },
     /// A file is not the one that was captured.
-    #[error("{path}: expected sha256 {expected}, found {found}; capture again", path = .path.display())]
+    #[error("{path}: expected sha256 {expected}, found {found}", path = .path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -190,6 +204,8 @@ pub struct Capture<'a> {
     pub checkpoint: &'a Checkpoint,
     /// sha256 of the gate's prompts.
     pub prompts_sha256: &'a str,
+    /// The environment the oracle was started with, where it was started.
+    pub environment: Option<&'a BTreeMap<String, String>>,
     /// The questions.
     pub prompts: &'a [GoldenPrompt],
     /// How far the oracle is from itself, when measured.
@@ -210,18 +226,18 @@ impl Golden {
         let mut cases = None;
         for file in &manifest.files {
             let path = dir.join(&file.path);
-            let bytes = read_if_there(&path)?;
-            let found = bytes.as_deref().map_or("nothing".to_owned(), sha256_bytes);
+            let content = read_if_there(&path)?;
+            let found = content.as_deref().map_or("nothing".to_owned(), sha256_bytes);
             if found != file.sha256 {
                 let expected = file.sha256.clone();
                 return Err(GoldenError::Changed { path, expected, found }.into());
             }
             if file.path == CASES {
-                cases = Some(parse_cases(&path, &bytes.unwrap_or_default())?);
+                cases = Some(parse_cases(&path, &content.unwrap_or_default())?);
             }
         }
         let cases = cases.ok_or(GoldenError::NoCases { path })?;
-        Ok(Some(Self { manifest, cases }))
+        Ok(Some(Self { manifest, sha256: sha256_bytes(&bytes), cases }))
     }
 
     /// Asks `oracle` every question and keeps its answers in the workspace. Nothing is written
@@ -253,6 +269,7 @@ impl Golden {
             },
             captured_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             prompts_sha256: capture.prompts_sha256.to_owned(),
+            environment: capture.environment.cloned(),
             noise: capture.noise.clone(),
             files: vec![GoldenFile {
                 path: CASES.to_owned(),
@@ -266,7 +283,7 @@ impl Golden {
         // The cases first: a golden that was cut in between is refused by its hash.
         place::write_whole(&dir.join(CASES), &lines)?;
         place::write_whole(&path, &json)?;
-        Ok(Self { manifest, cases })
+        Ok(Self { manifest, sha256: sha256_bytes(&json), cases })
     }
 }
 
@@ -300,11 +317,11 @@ fn ask(oracle: &mut dyn Oracle, prompt: &GoldenPrompt) -> Result<GoldenCase> {
     })
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlaceError> {
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, GoldenError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(PlaceError::new("read", path, error)),
+        Err(source) => Err(GoldenError::Read { path: path.to_path_buf(), source }),
     }
 }
 

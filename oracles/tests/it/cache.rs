@@ -1,6 +1,7 @@
 //! The cache of checkpoints: a lying size is refused wherever the bytes come from, and a fetch that fails leaves nothing that
 //! looks like a checkpoint.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -48,8 +49,8 @@ fn hub(place: &Place, files: &[(&str, &[u8], usize)]) -> CheckpointSpec {
     );
     for (path, content, bytes) in files {
         let sha256 = sha256_bytes(content);
-        toml +=
-            &format!("[[hub.file]]\npath = \"{path}\"\nsha256 = \"{sha256}\"\nbytes = {bytes}\n");
+        write!(toml, "[[hub.file]]\npath = \"{path}\"\nsha256 = \"{sha256}\"\nbytes = {bytes}\n")
+            .unwrap();
     }
     place.declare("it", &toml);
     CheckpointSpec::load(&place.home, "it").unwrap()
@@ -68,7 +69,7 @@ fn left(place: &Place) -> Vec<String> {
             if path.is_dir() {
                 found.push(name + "/");
                 walk(&path, root, found);
-            } else if !name.ends_with(".lock") {
+            } else if path.extension().is_none_or(|extension| extension != "lock") {
                 found.push(name);
             }
         }

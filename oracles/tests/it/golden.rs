@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use oracles::checkpoint::Checkpoint;
+use oracles::digest::sha256_bytes;
 use oracles::golden::{Capture, Golden, GoldenError, GoldenPrompt};
 use oracles::mock::{Completed, MockAnswers, MockOracle};
 use oracles::verbs::{Completion, CompletionRequest, FinishReason, Identity, Step};
@@ -77,6 +78,7 @@ fn capture(place: &Place, oracle: &mut MockOracle) -> oracles::Result<Golden> {
         gate: "greedy",
         checkpoint: &checkpoint,
         prompts_sha256: "cd",
+        environment: Some(&BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())])),
         prompts: &prompts(),
         noise: None,
     };
@@ -92,6 +94,9 @@ fn what_was_captured_is_read() {
     assert_eq!(read, captured);
     assert_eq!(read.cases.len(), 3);
     assert_eq!(read.manifest.checkpoint.sha256, "ab");
+    assert_eq!(read.manifest.environment.unwrap()["LC_ALL"], "C");
+    let manifest = fs::read(place.home.golden_dir("mock", "greedy").join("manifest.json")).unwrap();
+    assert_eq!(read.sha256, sha256_bytes(&manifest));
 }
 
 #[test]
@@ -125,4 +130,39 @@ fn an_unknown_key_is_refused() {
     fs::write(&path, text).unwrap();
     let error = Golden::read(&place.home, "mock", "greedy").unwrap_err();
     assert!(error.to_string().contains("subject"), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_the_goldens_error() {
+    let place = Place::new();
+    capture(&place, &mut mock(None)).unwrap();
+    let path = place.home.golden_dir("mock", "greedy").join("cases.jsonl");
+    fs::remove_file(&path).unwrap();
+    let error = Golden::read(&place.home, "mock", "greedy").unwrap_err();
+    assert!(
+        matches!(&error, Error::Golden(GoldenError::Changed { found, .. }) if found == "nothing"),
+        "{error}"
+    );
+    // A folder in the place of a file cannot be read by anyone, root included.
+    fs::create_dir(&path).unwrap();
+    let error = Golden::read(&place.home, "mock", "greedy").unwrap_err();
+    assert!(
+        matches!(&error, Error::Golden(GoldenError::Read { path: named, .. }) if *named == path),
+        "{error}"
+    );
+}
+
+/// The goldens of this workspace are older than the environment's field, and read all the same.
+#[test]
+fn every_golden_of_the_workspace_is_whole() {
+    let home = oracles::Home { root: crate::fixture::workspace(), cache: "unused".into() };
+    let mut read = 0;
+    for oracle in fs::read_dir(home.root.join("oracles/goldens")).unwrap() {
+        for gate in fs::read_dir(oracle.unwrap().path()).unwrap() {
+            let golden = Golden::read_dir(&gate.unwrap().path()).unwrap().unwrap();
+            assert!(!golden.cases.is_empty());
+            read += 1;
+        }
+    }
+    assert!(read >= 2, "{read}");
 }

@@ -2,6 +2,7 @@
 
 use oracles::Progress;
 use oracles::checkpoint::Checkpoint;
+use oracles::golden::Noise;
 use oracles::registry::OracleSpec;
 use oracles::verbs::Identity;
 use records::record::OracleSource;
@@ -35,8 +36,8 @@ pub struct Bench<'a> {
     pub subject: Subject<'a>,
     /// What that engine is.
     pub identity: &'a SubjectIdentity,
-    /// V-DIRTY, when the binary is not this tree's: the run is refused, and its record says so.
-    pub refusal: Option<Violation>,
+    /// V-DIRTY, when the engine or this program is not this tree's: the run is refused, and its record says so.
+    pub refusals: Vec<Violation>,
     /// Checkpoint, oracle, golden, vocabularies.
     pub supplies: &'a dyn Supplies,
     /// Live oracle or golden.
@@ -54,6 +55,10 @@ pub struct ReferenceInfo {
     pub captured_at: Option<String>,
     /// Who answered.
     pub identity: Identity,
+    /// SHA-256 of the manifest of the golden that answered or, beside a live oracle, that holds its noise.
+    pub golden_sha256: Option<String>,
+    /// How far the oracle is from itself, where its golden has it measured.
+    pub noise: Option<Noise>,
 }
 
 /// What is known about a run beside its samples; it fills while the run goes on, so that a run that stops half-way still

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::{Capture, Golden, GoldenPrompt, Noise};
+use oracles::registry::OracleSpec;
 use oracles::verbs::{
     Completion, CompletionRequest, FinishReason, Identity, Message, Oracle, VerbError,
 };
@@ -55,6 +56,8 @@ pub struct Target<'a> {
     pub workload: Option<&'a Workload>,
     /// The checkpoint that the oracle was launched on.
     pub checkpoint: &'a Checkpoint,
+    /// The oracle as it is registered, and so as it was launched.
+    pub oracle: &'a OracleSpec,
     /// Where goldens are kept.
     pub home: &'a Home,
     /// Where progress is shown.
@@ -83,6 +86,7 @@ pub fn capture(target: &Target<'_>, oracle: &mut dyn Oracle) -> Result<Captured,
         gate: &target.gate.name,
         checkpoint: target.checkpoint,
         prompts_sha256: &workload.sha256,
+        environment: target.oracle.declared.launch.as_ref().map(|launch| &launch.environment),
         prompts: &prompts,
         noise,
     };

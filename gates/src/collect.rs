@@ -8,7 +8,7 @@ pub use texts::text_prompt;
 
 use std::time::Instant;
 
-use oracles::checkpoint::{Checkpoint, CheckpointError};
+use oracles::checkpoint::{Checkpoint, CheckpointError, HubError};
 use oracles::golden::{Golden, GoldenManifest};
 use oracles::launch::LaunchError;
 use oracles::package::PackageError;
@@ -27,16 +27,17 @@ use crate::validity::{self, Violation};
 
 /// Who answers for the oracle.
 pub enum Reference {
-    /// A running oracle, with the manifest of its golden where there is one (it holds the measured noise).
-    Live(Box<dyn Oracle>, Option<GoldenManifest>),
+    /// A running oracle, with its golden where there is one (it holds the measured noise).
+    Live(Box<dyn Oracle>, Option<Golden>),
     /// Answers of an earlier day.
     Golden(Golden),
 }
 
 /// Collects all samples of a gate. What is learnt on the way stands in `circumstances`, whatever happens.
 pub fn collect(bench: &Bench<'_>, circumstances: &mut Circumstances) -> Result<Samples, Trouble> {
-    if let Some(violation) = &bench.refusal {
-        return Err(Trouble::Void(violation.clone()));
+    if let Some(refusal) = bench.refusals.first() {
+        circumstances.violations.extend(bench.refusals.iter().cloned());
+        return Err(Trouble::Void(refusal.clone()));
     }
     match &bench.gate.spec.check.tokenizer {
         Some(check) if check.corpus == Corpus::OracleVocabularies => {
@@ -66,49 +67,67 @@ pub fn reference(
     circumstances: &mut Circumstances,
 ) -> Result<Reference, Trouble> {
     let reference = choose(bench, checkpoint)?;
-    let (info, violations) = match &reference {
-        Reference::Live(oracle, _) => {
-            let identity = oracle.identity().clone();
-            let info = ReferenceInfo { source: OracleSource::Live, captured_at: None, identity };
-            (info, Vec::new())
-        }
-        Reference::Golden(golden) => {
-            let manifest = &golden.manifest;
-            let info = ReferenceInfo {
-                source: OracleSource::Golden,
-                captured_at: Some(manifest.captured_at.clone()),
-                identity: manifest.oracle.clone(),
-            };
-            let workload =
-                bench.workload.and_then(|workload| validity::workload(manifest, workload));
-            (
-                info,
-                [validity::checkpoint(manifest, checkpoint), workload]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            )
+    let golden = match &reference {
+        Reference::Live(_, golden) => golden.as_ref(),
+        Reference::Golden(golden) => Some(golden),
+    };
+    let noise = golden.and_then(|golden| golden.manifest.noise.clone());
+    // Beside a live oracle a golden without noise says nothing.
+    let named = matches!(reference, Reference::Golden(_)) || noise.is_some();
+    let golden_sha256 = golden.filter(|_| named).map(|golden| golden.sha256.clone());
+    let (source, captured_at, identity) = match &reference {
+        Reference::Live(oracle, _) => (OracleSource::Live, None, oracle.identity().clone()),
+        Reference::Golden(Golden { manifest, .. }) => {
+            circumstances.violations.extend(captured(bench, manifest, checkpoint));
+            let captured_at = Some(manifest.captured_at.clone());
+            (OracleSource::Golden, captured_at, manifest.oracle.clone())
         }
     };
-    circumstances.violations.extend(validity::pin(&info.identity, bench.oracle));
-    circumstances.violations.extend(violations);
-    circumstances.reference = Some(info);
+    circumstances.violations.extend(validity::pin(&identity, bench.oracle));
+    circumstances.reference =
+        Some(ReferenceInfo { source, captured_at, identity, golden_sha256, noise });
     Ok(reference)
 }
 
+/// The rules about what a golden was captured for: gate, checkpoint, inputs, launch.
+fn captured(
+    bench: &Bench<'_>,
+    manifest: &GoldenManifest,
+    checkpoint: &Checkpoint,
+) -> Vec<Violation> {
+    let workload = bench.workload.and_then(|workload| validity::workload(manifest, workload));
+    let mut found: Vec<Violation> = [
+        validity::golden(manifest, &bench.gate.name, &bench.oracle.name),
+        validity::checkpoint(manifest, checkpoint),
+        workload,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    found.extend(validity::launch(manifest, &bench.gate.spec.launch, bench.oracle));
+    found
+}
+
 fn choose(bench: &Bench<'_>, checkpoint: &Checkpoint) -> Result<Reference, Trouble> {
-    let failed = |error: oracles::Error| trouble(&error);
+    let golden = || bench.supplies.golden().map_err(|error| golden_trouble(bench, &error));
     if bench.wanted != Wanted::Golden {
         let provision = bench.wanted == Wanted::Live;
-        if let Some(oracle) = bench.supplies.oracle(checkpoint, provision).map_err(failed)? {
-            let golden = bench.supplies.golden().map_err(failed)?;
-            return Ok(Reference::Live(oracle, golden.map(|golden| golden.manifest)));
+        let oracle = bench.supplies.oracle(checkpoint, provision);
+        if let Some(oracle) = oracle.map_err(|error| trouble(&error))? {
+            return Ok(Reference::Live(oracle, golden()?));
         }
     }
-    match bench.supplies.golden().map_err(failed)? {
+    match golden()? {
         Some(golden) => Ok(Reference::Golden(golden)),
         None => Err(Trouble::Skip(without_golden(bench))),
     }
+}
+
+/// A golden that is there and cannot be used, whatever is wrong with it.
+fn golden_trouble(bench: &Bench<'_>, error: &oracles::Error) -> Trouble {
+    let mend = validity::mend_golden(&bench.gate.name);
+    let reason = format!("{}; {mend}", chain::of(error));
+    Trouble::Void(Violation { rule: Rule::Golden, reason })
 }
 
 /// What to do without a golden.
@@ -128,10 +147,11 @@ pub fn trouble(error: &oracles::Error) -> Trouble {
     use oracles::Error;
     let reason = chain::of(error);
     match error {
-        Error::Golden(_) => Trouble::Void(Violation { rule: Rule::Pin, reason }),
+        Error::Golden(_) => Trouble::Void(Violation { rule: Rule::Golden, reason }),
         Error::Checkpoint(
             CheckpointError::Hash { .. }
             | CheckpointError::Bytes { .. }
+            | CheckpointError::Hub(HubError::Pin { .. })
             | CheckpointError::Package(PackageError::Hash { .. }),
         ) => Trouble::Void(Violation { rule: Rule::Checkpoint, reason }),
         Error::Launch(LaunchError::Contradiction { .. }) => {

@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use comfy_table::{ContentArrangement, Table};
 use oracles::{Home, Progress};
 
 use crate::rule::{EXIT_ERROR, EXIT_INTERRUPTED};
@@ -218,4 +219,33 @@ impl Context {
 fn print(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
+}
+
+/// Columns of a table: what a terminal shows at least, and a person reads at most.
+const TABLE_WIDTH: u16 = 120;
+
+/// A table without lines; long cells wrap inside their column.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(TABLE_WIDTH);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
+    table
+}
+
+/// Writes a table without the blanks that fill its last column.
+fn print_table(table: &Table) -> Result<(), CommandError> {
+    print(&(table_text(table, "") + "\n"))
+}
+
+/// A table's lines, indented, without the blanks at their ends. Each cell begins with one that is its padding.
+fn table_text(table: &Table, indent: &str) -> String {
+    let text = |line: String| {
+        let cells = line.strip_prefix(' ').unwrap_or(&line);
+        format!("{indent}{}", cells.trim_end())
+    };
+    table.lines().map(text).collect::<Vec<_>>().join("\n")
 }

@@ -6,7 +6,7 @@ use crate::judge::Trouble;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
 
 /// Named files. Whole rankings are left out: they are 0.5 MB a run, and the ids decide.
-pub fn of(collected: &Result<Samples, Trouble>) -> Vec<(&'static str, Vec<u8>)> {
+pub fn of(collected: &Result<Samples, Trouble>) -> Vec<(&'static str, String)> {
     match collected {
         Ok(Samples::Generations(samples)) => {
             vec![("cases.jsonl", lines(samples.iter().map(generation)))]
@@ -19,7 +19,7 @@ pub fn of(collected: &Result<Samples, Trouble>) -> Vec<(&'static str, Vec<u8>)> 
 }
 
 /// Every ranking of both sides, for `--keep`.
-pub fn whole(collected: &[GenerationSample]) -> Vec<u8> {
+pub fn whole(collected: &[GenerationSample]) -> String {
     let case = |sample: &GenerationSample| {
         let ranking =
             |answer: &Result<crate::subject::Generated, crate::subject::Defect>| match answer {
@@ -36,8 +36,8 @@ pub fn whole(collected: &[GenerationSample]) -> Vec<u8> {
     lines(collected.iter().map(case))
 }
 
-fn lines(values: impl Iterator<Item = Value>) -> Vec<u8> {
-    values.fold(String::new(), |text, value| text + &value.to_string() + "\n").into_bytes()
+fn lines(values: impl Iterator<Item = Value>) -> String {
+    values.fold(String::new(), |text, value| text + &value.to_string() + "\n")
 }
 
 fn generation(sample: &GenerationSample) -> Value {

@@ -73,6 +73,9 @@ impl Judgement {
         self.word = Word::Void;
         self.rules = rules;
         self.reason = sentences(violations);
+        self.measurements.clear();
+        self.divergences.clear();
+        self.report.clear();
         self
     }
 }

@@ -18,6 +18,7 @@ pub mod fault;
 pub mod interrupt;
 pub mod judge;
 pub mod kind;
+pub mod portable;
 pub mod prove;
 pub mod recording;
 pub mod report;
@@ -28,4 +29,8 @@ pub mod spec;
 pub mod subject;
 pub mod supplies;
 pub mod validity;
+pub mod words;
 pub mod workload;
+
+/// [`records::harness_digest`] of the sources that this program was built from; `None` where there were none to read.
+pub const HARNESS_SHA256: Option<&str> = option_env!("GATE_HARNESS_SHA256");

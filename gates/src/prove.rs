@@ -113,7 +113,7 @@ fn planted_bench<'a>(
         oracle: bench.oracle,
         subject: Subject { transport, ..bench.subject },
         identity: bench.identity,
-        refusal: bench.refusal.clone(),
+        refusals: bench.refusals.clone(),
         supplies,
         wanted: Wanted::Golden,
         progress: oracles::Progress::Silent,

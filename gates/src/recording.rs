@@ -49,6 +49,7 @@ pub fn assemble(
             sha256: checkpoint.sha256.clone(),
         }),
         inputs_sha256: bench.workload.map(|workload| workload.sha256.clone()),
+        harness_sha256: crate::HARNESS_SHA256.map(str::to_owned),
         machine: clock.machine,
         verdict: Verdict {
             word: judgement.word,
@@ -88,6 +89,7 @@ fn oracle(reference: &ReferenceInfo) -> OracleRef {
         name: reference.identity.name.clone(),
         source: reference.source,
         captured_at: reference.captured_at.as_deref().and_then(|text| text.parse().ok()),
+        golden_sha256: reference.golden_sha256.clone(),
         // Strings, lists and maps of strings: this cannot fail.
         identity: serde_json::to_value(&reference.identity).unwrap_or_default(),
     }
@@ -99,6 +101,14 @@ fn measurements(judgement: &Judgement, circumstances: &Circumstances) -> Vec<Mea
         Measurement::new(metric, Statistic::Single, n, value.map(|ms| ms as f64))
     };
     let mut all = judgement.measurements.clone();
+    let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.as_ref());
+    // It stands beside a comparison of ours, or nowhere.
+    if let Some(noise) = noise.filter(|noise| noise.steps > 0 && !all.is_empty()) {
+        let largest = Some(noise.logprob_difference_max_mnats).filter(|value| value.is_finite());
+        let n = if largest.is_some() { noise.steps } else { 0 };
+        all.push(Measurement::new(Metric::OracleNoiseMnats, Statistic::Max, n, largest));
+        all.push(Measurement::count(Metric::OracleFlips, noise.ids_differ));
+    }
     all.push(wall(Metric::SubjectMs, circumstances.subject_ms));
     all.push(wall(Metric::OracleMs, circumstances.oracle_ms));
     all

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use oracles::golden::Noise;
 use records::record::{OracleSource, Record};
 
 use crate::bench::{Circumstances, ReferenceInfo};
 use crate::judge::Judgement;
 use crate::subject::FoundBy;
 use crate::validity::short;
+use crate::words::count;
 
 /// All lines, the verdict last.
 pub fn lines(
@@ -18,12 +20,12 @@ pub fn lines(
 ) -> Vec<String> {
     let subject = &record.subject;
     let mut lines = vec![format!(
-        "subject      {} {} (sources {}, profile {}, {} threads)",
+        "subject      {} {} (sources {}, profile {}, {})",
         subject.name,
         subject.version,
         short(&subject.source_sha256),
         subject.profile,
-        subject.threads
+        count(subject.threads as usize, "thread", "threads")
     )];
     if let Some(reference) = &circumstances.reference {
         lines.push(format!("oracle       {}", reference_words(reference)));
@@ -40,9 +42,25 @@ pub fn lines(
         ));
     }
     lines.extend(judgement.report.iter().cloned());
+    let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.as_ref());
+    // Beside numbers of ours; a run without any has nothing to be compared with it.
+    if let Some(noise) = noise.filter(|_| !judgement.report.is_empty()) {
+        lines.push(format!("noise        {}", noise_words(noise)));
+    }
     lines.push(format!("record       {}", path.display()));
     lines.push(verdict_line(record, circumstances));
     lines
+}
+
+/// The oracle's own noise in a plain line, in the units of the lines above it.
+pub fn noise_words(noise: &Noise) -> String {
+    format!(
+        "the oracle against itself: largest difference {:.3} milli-nats, {} of {} changed ({})",
+        noise.logprob_difference_max_mnats,
+        noise.ids_differ,
+        count(noise.steps as usize, "choice", "choices"),
+        noise.method
+    )
 }
 
 /// The one line that says it all.
@@ -71,7 +89,9 @@ fn reference_words(reference: &ReferenceInfo) -> String {
             format!("live {who} (binary {})", short(&identity.binary_sha256))
         }
         (OracleSource::Golden, Some(captured_at)) => {
-            format!("golden of {}, {who}", captured_at.get(..10).unwrap_or(captured_at))
+            let of = captured_at.get(..10).unwrap_or(captured_at);
+            let manifest = reference.golden_sha256.as_deref().map_or("unknown", short);
+            format!("golden of {of}, {who} (manifest {manifest})")
         }
         (OracleSource::Golden, None) => format!("the source of {who}"),
     }

@@ -66,28 +66,31 @@ pub enum Rule {
     Checkpoint,
     /// A reference answer has not exactly the tokens that were asked for, or no numbers beside them.
     Count,
-    /// The binary was not built from this source tree.
+    /// The engine's binary, or `gate` itself, was not built from this source tree.
     Dirty,
     /// A request failed, was answered partially, or was not answered.
     Failed,
-    /// The oracle that answered is not the pinned one.
+    /// The golden cannot be read, or is not what was captured for this gate.
+    Golden,
+    /// The oracle that answered is not the pinned one, or was not launched as it is pinned.
     Pin,
     /// The engine ran another numerics profile than the one that the gate judges.
     Profile,
     /// Nothing was compared.
     Skip,
-    /// The two sides did not have the same work: other prompts, other lengths.
+    /// The two sides did not have the same work: other prompts, other lengths, other threads or context of the oracle.
     Workload,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Band,
         Self::Checkpoint,
         Self::Count,
         Self::Dirty,
         Self::Failed,
+        Self::Golden,
         Self::Pin,
         Self::Profile,
         Self::Skip,
@@ -102,6 +105,7 @@ impl Rule {
             Self::Count => "V-COUNT",
             Self::Dirty => "V-DIRTY",
             Self::Failed => "V-FAILED",
+            Self::Golden => "V-GOLDEN",
             Self::Pin => "V-PIN",
             Self::Profile => "V-PROFILE",
             Self::Skip => "V-SKIP",
@@ -119,14 +123,19 @@ impl Rule {
             Self::Count => {
                 "a reference answer is short, empty, or has a log-probability that is no number"
             }
-            Self::Dirty => "the binary was not built from this source tree",
+            Self::Dirty => "the engine, or this program, was not built from this source tree",
             Self::Failed => "a request failed, was answered partially, or was not answered",
+            Self::Golden => {
+                "the golden cannot be read, is not as it was captured, or belongs to another gate"
+            }
             Self::Pin => {
-                "the oracle that answered is not the pinned one, or a golden's hash is wrong"
+                "the oracle that answered is not the pinned one, or was not launched as it is pinned"
             }
             Self::Profile => "the engine ran another numerics profile than the gate judges",
             Self::Skip => "nothing was compared",
-            Self::Workload => "the reference answered other cases than the spec's inputs",
+            Self::Workload => {
+                "the reference answered other cases than the spec's inputs, or with other [launch] settings"
+            }
         }
     }
 }

@@ -7,6 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use oracles::Home;
+use oracles::golden::Noise;
 use records::machine::Machine;
 use records::record::Record;
 use records::store::{Store, StoreError};
@@ -14,6 +16,7 @@ use records::store::{Store, StoreError};
 use crate::bench::{Bench, Circumstances};
 use crate::interrupt::{self, Interrupted};
 use crate::judge::{Judgement, Trouble};
+use crate::portable::{portable, portable_record};
 use crate::samples::Samples;
 use crate::{collect, evidence, judge, recording, report};
 
@@ -22,6 +25,8 @@ use crate::{collect, evidence, judge, recording, report};
 pub struct Destination<'a> {
     /// Folder of the record store.
     pub records: &'a Path,
+    /// The workspace and the cache, which a record names no path of.
+    pub home: &'a Home,
     /// The record that this one corrects.
     pub supersedes: Option<String>,
     /// The command that repeats the run.
@@ -39,6 +44,8 @@ pub struct Finished {
     pub path: PathBuf,
     /// Lines for a person, the verdict last.
     pub report: Vec<String>,
+    /// How far the oracle is from itself, where its golden has it measured.
+    pub noise: Option<Noise>,
 }
 
 /// Why there is no record.
@@ -71,8 +78,8 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let collected = collect::collect(bench, &mut circumstances);
     interrupt::check()?;
     let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
-    for (name, bytes) in evidence::of(&collected) {
-        draft.evidence(name, &bytes)?;
+    for (name, text) in evidence::of(&collected) {
+        draft.evidence(name, portable(&text, destination.home).as_bytes())?;
     }
     keep(destination, &collected)?;
     let draft_record = recording::assemble(
@@ -84,7 +91,7 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     );
     // Evidence takes its time; a run that was stopped meanwhile is none.
     interrupt::check()?;
-    let path = draft.commit(draft_record)?;
+    let path = draft.commit(portable_record(draft_record, destination.home))?;
     let record = records::store::read_record(&path)?;
     Ok(finished(record, path, &judgement, &circumstances))
 }
@@ -98,7 +105,7 @@ fn keep(
     };
     let failed = |source| RunError::Keep { path: path.clone(), source };
     let mut file = std::fs::File::create_new(path).map_err(failed)?;
-    file.write_all(&evidence::whole(samples)).map_err(failed)
+    file.write_all(evidence::whole(samples).as_bytes()).map_err(failed)
 }
 
 fn finished(
@@ -108,5 +115,6 @@ fn finished(
     circumstances: &Circumstances,
 ) -> Finished {
     let report = report::lines(&record, &path, judgement, circumstances);
-    Finished { record, path, report }
+    let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.clone());
+    Finished { record, path, report, noise }
 }

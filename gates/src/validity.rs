@@ -1,7 +1,11 @@
 //! The validity rules, each one function with its id. All are asked and all that are broken are reported.
 
+mod launch;
+
+pub use launch::launch;
+
 use oracles::checkpoint::Checkpoint;
-use oracles::golden::{GoldenCase, GoldenManifest};
+use oracles::golden::{GoldenCase, GoldenManifest, Noise};
 use oracles::registry::OracleSpec;
 use oracles::verbs::{Identity, Step};
 
@@ -49,6 +53,46 @@ pub fn dirty(embedded: &str, tree: Option<&str>, found_by: FoundBy) -> Option<Vi
             .to_owned(),
     };
     violation(Rule::Dirty, reason)
+}
+
+/// V-DIRTY: this program carries the digest of the sources it was built from, and they must be this tree's.
+///
+/// `tree` is `None` where there are no sources of a harness to compare with, as outside a clone.
+pub fn harness(embedded: Option<&str>, tree: Option<&str>) -> Option<Violation> {
+    let tree = tree?;
+    if embedded == Some(tree) {
+        return None;
+    }
+    violation(
+        Rule::Dirty,
+        format!(
+            "this `gate` was not built from this tree: it embeds harness digest {}, the tree has {}; run it as \
+             `cargo gate`, which builds it",
+            embedded.map_or("none", short),
+            short(tree)
+        ),
+    )
+}
+
+/// V-GOLDEN: what lies in the folder of a gate's golden was captured for that gate from that oracle.
+pub fn golden(golden: &GoldenManifest, gate: &str, oracle: &str) -> Option<Violation> {
+    if golden.gate == gate && golden.oracle.name == oracle {
+        return None;
+    }
+    violation(
+        Rule::Golden,
+        format!(
+            "the golden kept for {gate} was captured for gate {} from {}: {}",
+            golden.gate,
+            golden.oracle.name,
+            mend_golden(gate)
+        ),
+    )
+}
+
+/// What to do about a golden that is not what was captured.
+pub fn mend_golden(gate: &str) -> String {
+    format!("restore it from version control, or capture it again with `gate capture {gate}`")
 }
 
 /// V-DIRTY: the binary names the same sources with the model loaded as without.
@@ -200,14 +244,11 @@ fn is_greedy_step(step: &Step, id: u32, window: usize) -> bool {
 }
 
 /// V-BAND: a band that cites the oracle's noise is not wider than the noise that was measured.
-pub fn band(check: &NearTieCheck, golden: Option<&GoldenManifest>) -> Option<Violation> {
+pub fn band(check: &NearTieCheck, noise: Option<&Noise>) -> Option<Violation> {
     if check.source != BandSource::OracleNoise {
         return None;
     }
-    let measured = golden
-        .and_then(|manifest| manifest.noise.as_ref())
-        .map(|noise| noise.logprob_difference_max_mnats);
-    match measured {
+    match noise.map(|noise| noise.logprob_difference_max_mnats) {
         Some(noise) if compare::within(check.band_mnats.0, noise) => None,
         Some(noise) => violation(
             Rule::Band,

@@ -35,11 +35,8 @@ pub(super) fn collect(
         .violations
         .extend(references.iter().filter_map(|case| validity::count(case, generate)));
     if let Some(check) = &bench.gate.spec.check.near_tie {
-        let manifest = match &reference {
-            Reference::Live(_, manifest) => manifest.as_ref(),
-            Reference::Golden(golden) => Some(&golden.manifest),
-        };
-        circumstances.violations.extend(validity::band(check, manifest));
+        let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.as_ref());
+        circumstances.violations.extend(validity::band(check, noise));
     }
     let started = Instant::now();
     let owed = workload.cases.len();

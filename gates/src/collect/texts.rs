@@ -184,7 +184,13 @@ fn source_reference(bench: &Bench<'_>) -> ReferenceInfo {
         cpu_features: Vec::new(),
         settings: std::collections::BTreeMap::new(),
     };
-    ReferenceInfo { source: OracleSource::Golden, captured_at: None, identity }
+    ReferenceInfo {
+        source: OracleSource::Golden,
+        captured_at: None,
+        identity,
+        golden_sha256: None,
+        noise: None,
+    }
 }
 
 fn refused(texts: Vec<Expected>, message: &str) -> Vec<TextSample> {

@@ -3,7 +3,10 @@
 use super::prepare::Declared;
 use super::{CommandError, Context};
 use crate::capture;
+use crate::report::noise_words;
 use crate::supplies::Supplies;
+use crate::validity::short;
+use crate::words::count;
 
 pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
@@ -22,28 +25,28 @@ pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError>
         gate: &declared.gate,
         workload: declared.workload.as_ref(),
         checkpoint: &checkpoint,
+        oracle: &declared.oracle,
         home: &context.home,
         progress: context.progress,
     };
     let captured = capture::capture(&target, oracle.as_mut())?;
     let manifest = &captured.golden.manifest;
-    let noise = manifest.noise.as_ref().map_or("not measured".to_owned(), |noise| {
-        format!(
-            "{:.3} milli-nats over {} positions, {} choices differ ({})",
-            noise.logprob_difference_max_mnats, noise.steps, noise.ids_differ, noise.method
-        )
-    });
+    let noise = manifest.noise.as_ref().map_or("not measured".to_owned(), noise_words);
+    let repeats = match captured.repeats {
+        1 => "answered once".to_owned(),
+        repeats => format!("each answered {repeats} times, all identical"),
+    };
     super::print(&format!(
-        "captured     {} cases of {name}, each answered {} times, all identical\n\
+        "captured     {} of {name}, {repeats}\n\
          oracle       {} {} (binary {})\n\
          noise        {noise}\n\
-         golden       {}\n",
-        captured.golden.cases.len(),
-        captured.repeats,
+         golden       {} (manifest {})\n",
+        count(captured.golden.cases.len(), "case", "cases"),
         manifest.oracle.name,
         manifest.oracle.version,
-        crate::validity::short(&manifest.oracle.binary_sha256),
+        short(&manifest.oracle.binary_sha256),
         context.home.golden_dir(&declared.oracle.name, name).display(),
+        short(&captured.golden.sha256),
     ))?;
     Ok(0)
 }

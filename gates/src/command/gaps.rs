@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use oracles::checkpoint::{self, CheckpointSpec, Source};
+use oracles::golden::Golden;
 use oracles::registry::{self, OracleSpec};
 use records::gap::{self, OpenGaps, Present};
 
 use super::{CommandError, Context};
 use crate::rule::{Word, exit_status};
 use crate::spec;
+use crate::words::count;
 
 /// The generated page, relative to the workspace root.
 const PAGE: &str = "docs/open-gaps.md";
@@ -20,6 +22,7 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     let present = Present {
         checkpoints: checkpoints(context)?,
         inputs: inputs(context)?,
+        goldens: goldens(context)?,
         ..Present::of_tree(root, pins(context)?)?
     };
     if as_json {
@@ -30,7 +33,12 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
         let path = root.join(PAGE);
         std::fs::write(&path, gap::render_markdown(&tracks, &records, &present))
             .map_err(|source| gap::PageError::Io { path: path.clone(), source })?;
-        super::print(&format!("wrote {}\n", path.display()))?;
+        super::print(&format!(
+            "wrote {} from {} and {}\n",
+            path.display(),
+            count(tracks.tracks.len(), "track", "tracks"),
+            count(records.len(), "record", "records")
+        ))?;
         return Ok(0);
     }
     let mut complaints: Vec<String> =
@@ -42,9 +50,9 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     }
     if complaints.is_empty() {
         super::print(&format!(
-            "{PAGE} agrees with {} tracks and {} records\n",
-            tracks.tracks.len(),
-            records.len()
+            "{PAGE} agrees with {} and {}\n",
+            count(tracks.tracks.len(), "track", "tracks"),
+            count(records.len(), "record", "records")
         ))?;
         return Ok(0);
     }
@@ -86,6 +94,20 @@ fn inputs(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
             let digest = records::sha256_file(&path)
                 .map_err(|source| CommandError::Inputs { path, source })?;
             digests.insert(name, digest);
+        }
+    }
+    Ok(digests)
+}
+
+/// The digest of each gate's golden, where it is whole. One that is not equals none that a record names.
+fn goldens(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
+    let mut digests = BTreeMap::new();
+    for name in spec::names(&context.home.root)? {
+        let oracle = spec::load(&context.home.root, &name)?.spec.oracle;
+        match Golden::read(&context.home, &oracle, &name) {
+            Ok(Some(golden)) => drop(digests.insert(name, golden.sha256)),
+            Ok(None) => {}
+            Err(_) => drop(digests.insert(name, "not as it was captured".to_owned())),
         }
     }
     Ok(digests)

@@ -1,14 +1,17 @@
 //! `gate list` and `gate explain NAME`
 
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::Table;
+use oracles::golden::Golden;
 use serde_json::json;
 
 use super::prepare::Declared;
 use super::{CommandError, Context};
-use crate::fault;
-use crate::kind;
+use crate::report::noise_words;
 use crate::rule::{EXIT_ERROR, EXIT_INTERRUPTED, Rule, WORDS, exit_status, meaning};
 use crate::spec::{self, NamedSpec};
+use crate::supplies::Supplies;
+use crate::words::count;
+use crate::{chain, fault, kind};
 
 pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError> {
     let root = &context.home.root;
@@ -30,38 +33,39 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
         super::print(&format!("{:#}\n", json!({ "gates": gates })))?;
         return Ok(0);
     }
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["gate", "kinds", "oracle", "faults", "what it shows"]);
+    let mut table = super::table(&["gate", "kinds", "oracle", "faults", "what it shows"]);
     for gate in &gates {
         let faults = gate.spec.prove.faults.len().to_string();
         let kinds = kind::names(&gate.spec).join(", ");
         table.add_row([&gate.name, &kinds, &gate.spec.oracle, &faults, &gate.spec.summary]);
     }
-    super::print(&format!("{table}\n"))?;
+    super::print_table(&table)?;
     Ok(0)
 }
 
 pub(super) fn explain(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
-    super::print(&explanation(&declared))?;
+    // A corpus that brings its own answers has no golden.
+    let golden = declared.workload.as_ref().map(|_| declared.supplies(context).golden());
+    super::print(&explanation(&declared, golden.as_ref()))?;
     Ok(0)
 }
 
-fn explanation(declared: &Declared) -> String {
+fn explanation(
+    declared: &Declared,
+    golden: Option<&Result<Option<Golden>, oracles::Error>>,
+) -> String {
     let Declared { gate, workload, oracle } = declared;
     let spec = &gate.spec;
     let package = &oracle.declared.package;
-    let mut lines = vec![
-        format!("{}: {}", gate.name, spec.summary),
-        String::new(),
-        format!(
-            "oracle      {} {} (source sha256 {})",
-            oracle.name, package.version, package.archive_sha256
-        ),
-    ];
-    let mut add = |key: &str, value: String| lines.push(format!("{key:<11} {value}"));
+    let mut pins = super::table(&[]);
+    let mut add = |key: &str, value: String| {
+        pins.add_row([key.to_owned(), value]);
+    };
+    add(
+        "oracle",
+        format!("{} {} (source sha256 {})", oracle.name, package.version, package.archive_sha256),
+    );
     if let Some(checkpoint) = &spec.checkpoint {
         add("checkpoint", checkpoint.clone());
     }
@@ -69,30 +73,72 @@ fn explanation(declared: &Declared) -> String {
         add("profile", profile.clone());
     }
     if let (Some(path), Some(workload)) = (&spec.inputs, workload) {
-        let cases = workload.cases.len();
-        add("inputs", format!("{} ({cases} cases, sha256 {})", path.display(), workload.sha256));
+        let cases = count(workload.cases.len(), "case", "cases");
+        add("inputs", format!("{} ({cases}, sha256 {})", path.display(), workload.sha256));
     }
     if let Some(generate) = &spec.generate {
-        add("generates", format!("up to {} tokens each, greedy", generate.max_tokens.0));
+        let tokens = count(generate.max_tokens.0 as usize, "token", "tokens");
+        add("generates", format!("up to {tokens} each, greedy"));
     }
-    add("spec", format!("sha256 {}", gate.sha256));
-    lines.push("\ncompares".to_owned());
+    add("spec", format!("gates/specs/{}.toml (sha256 {})", gate.name, gate.sha256));
+    if let Some(golden) = golden {
+        for (key, value) in golden_rows(golden) {
+            add(key, value);
+        }
+    }
+    let mut compares = super::table(&[]);
     for (kind, text) in kind::explain(spec) {
-        lines.push(format!("  {kind}: {}", text.replace('\n', "\n    ")));
+        compares.add_row([kind, &text]);
     }
-    lines.push("\nrules that void a run".to_owned());
-    lines.extend(Rule::ALL.iter().map(|rule| format!("  {:<11} {}", rule.id(), rule.meaning())));
-    lines.push("\nfaults that `gate prove` plants, each of which must turn it red".to_owned());
-    let faults = spec.prove.faults.iter().filter_map(|name| fault::by_name(&name.0));
-    lines.extend(faults.map(|fault| format!("  {:<18} {}", fault.name, fault.plants)));
-    lines.push("\nexit status".to_owned());
-    for word in WORDS {
-        lines.push(format!("  {:<3} {:<16} {}", exit_status(word), word.as_str(), meaning(word)));
+    let mut rules = super::table(&[]);
+    for rule in Rule::ALL {
+        rules.add_row([rule.id(), rule.meaning()]);
     }
-    lines.push(format!(
-        "  {EXIT_ERROR:<3} {:<16} usage, spec or program error; nothing is recorded",
-        "-"
-    ));
-    lines.push(format!("  {EXIT_INTERRUPTED:<3} {:<16} Ctrl-C; nothing is recorded", "-"));
-    lines.join("\n") + "\n"
+    let mut faults = super::table(&[]);
+    for fault in spec.prove.faults.iter().filter_map(|name| fault::by_name(&name.0)) {
+        faults.add_row([fault.name, fault.plants]);
+    }
+    let section = |title: &str, table: &Table| format!("\n{title}\n{}\n", indented(table));
+    [
+        format!("{}: {}\n\n{}\n", gate.name, spec.summary, super::table_text(&pins, "")),
+        section("compares", &compares),
+        section("rules that void a run", &rules),
+        section("faults that `gate prove` plants, each of which must turn it red", &faults),
+        section("exit status", &statuses()),
+    ]
+    .concat()
+}
+
+/// The golden, and how far the oracle is from itself: what our differences are to be read beside.
+fn golden_rows(golden: &Result<Option<Golden>, oracles::Error>) -> Vec<(&'static str, String)> {
+    let golden = match golden {
+        Ok(Some(golden)) => golden,
+        Ok(None) => return vec![("golden", "none is kept".to_owned())],
+        Err(error) => return vec![("golden", format!("cannot be used: {}", chain::of(error)))],
+    };
+    let manifest = &golden.manifest;
+    let who = format!("{} {}", manifest.oracle.name, manifest.oracle.version);
+    let sha256 = &golden.sha256;
+    let mut rows =
+        vec![("golden", format!("{who}, {} (manifest sha256 {sha256})", manifest.captured_at))];
+    rows.extend(manifest.noise.as_ref().map(|noise| ("noise", noise_words(noise))));
+    rows
+}
+
+/// Every exit status in its order, with its word.
+fn statuses() -> Table {
+    let mut statuses: Vec<(u8, &str, &str)> =
+        WORDS.iter().map(|word| (exit_status(*word), word.as_str(), meaning(*word))).collect();
+    statuses.push((EXIT_ERROR, "-", "usage, spec or program error; nothing is recorded"));
+    statuses.push((EXIT_INTERRUPTED, "-", "Ctrl-C; nothing is recorded"));
+    statuses.sort_unstable();
+    let mut table = super::table(&[]);
+    for (status, word, meaning) in statuses {
+        table.add_row([&status.to_string(), word, meaning]);
+    }
+    table
+}
+
+fn indented(table: &Table) -> String {
+    super::table_text(table, "  ")
 }

@@ -70,11 +70,17 @@ impl Declared {
                 budget: Duration::from_secs(spec.budget_seconds),
                 profile: spec.profile.as_deref(),
             },
-            refusal: validity::dirty(
-                &identity.info.source_sha256,
-                engine.tree.as_deref(),
-                identity.found_by,
-            ),
+            refusals: [
+                validity::harness(crate::HARNESS_SHA256, engine.harness.as_deref()),
+                validity::dirty(
+                    &identity.info.source_sha256,
+                    engine.tree.as_deref(),
+                    identity.found_by,
+                ),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             identity,
             supplies,
             wanted,
@@ -103,6 +109,8 @@ pub(super) struct Engine {
     pub(super) transport: ProcessTransport,
     /// Digest of the tree's sources; `None` where there is no tree.
     pub(super) tree: Option<String>,
+    /// Digest of the tree's harness; `None` where there is no tree.
+    pub(super) harness: Option<String>,
 }
 
 impl Engine {
@@ -115,6 +123,11 @@ impl Engine {
         let root = &context.home.root;
         let binary = find(root, named)?;
         let transport = ProcessTransport { path: binary.path.clone(), progress };
-        Ok(Self { binary, transport, tree: ::records::source_digest(root).ok() })
+        Ok(Self {
+            binary,
+            transport,
+            tree: ::records::source_digest(root).ok(),
+            harness: ::records::harness_digest(root).ok(),
+        })
     }
 }

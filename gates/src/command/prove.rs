@@ -1,6 +1,6 @@
 //! `gate prove NAME… | --all | --cheap`
 
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::Table;
 use serde_json::{Value, json};
 
 use super::prepare::{Declared, Engine};
@@ -9,6 +9,7 @@ use crate::prove::{self, Outcome, Proof};
 use crate::rule::{Word, exit_status};
 use crate::spec;
 use crate::supplies::Wanted;
+use crate::words::count;
 
 /// Characters of a reason in the table; `--json` has all of it.
 const HOW_SHOWN: usize = 160;
@@ -79,20 +80,17 @@ fn text(name: &str, outcome: &Outcome, word: Word) -> String {
             let red = proofs.iter().filter(|proof| proof.caught).count();
             let seconds: f64 = proofs.iter().map(|proof| proof.seconds).sum();
             format!(
-                "{}\n{} prove {name}: {red}/{} faults turn it red ({seconds:.1} s)\n",
-                table(proofs),
+                "{}\n{} prove {name}: {red}/{} red ({seconds:.1} s)\n",
+                super::table_text(&table(proofs), ""),
                 word.as_str(),
-                proofs.len()
+                count(proofs.len(), "planted fault", "planted faults")
             )
         }
     }
 }
 
 fn table(proofs: &[Proof]) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["fault", "what was planted", "", "how it was caught"]);
+    let mut table = super::table(&["fault", "what was planted", "", "how it was caught"]);
     for proof in proofs {
         let how: String = proof.how.chars().take(HOW_SHOWN).collect();
         let caught = if proof.caught { "red" } else { "NOT CAUGHT" };

@@ -61,6 +61,7 @@ fn one(
     let bench = declared.bench(engine, &identity, &supplies, wanted);
     let destination = Destination {
         records,
+        home: &context.home,
         supersedes: arguments.supersedes.clone(),
         reproduce: reproduce(arguments, &declared.gate.name),
         keep,
@@ -127,6 +128,7 @@ fn object(finished: &Finished) -> Value {
         "reason": record.verdict.reason,
         "rules": record.verdict.rules,
         "compared": record.compared,
+        "oracle_noise": finished.noise,
         "record": finished.path,
         "report": finished.report,
     })

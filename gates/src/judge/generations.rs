@@ -13,6 +13,7 @@ use crate::rule::{Rule, Word};
 use crate::samples::GenerationSample;
 use crate::spec::NearTieCheck;
 use crate::subject::Defect;
+use crate::words::count;
 
 /// One case, judged by every kind that the spec declares.
 struct JudgedCase<'a> {
@@ -123,29 +124,43 @@ fn ranks(cases: &[JudgedCase<'_>]) -> RankTable {
 fn reason(cases: &[JudgedCase<'_>], tally: &Tally, near_tie: Option<&NearTieCheck>) -> String {
     let total = cases.len();
     let mut parts = vec![format!("{}/{total} exact", tally.exact)];
-    let mut add = |count: usize, words: &str| {
-        if count > 0 {
-            parts.push(format!("{count} {words}"));
+    let mut add = |n: usize, one: &str, many: &str| {
+        if n > 0 {
+            parts.push(count(n, one, many));
         }
     };
     match near_tie {
         Some(check) => {
-            let band = check.band_mnats.0;
-            let widest =
-                widest_gap(cases).map_or(String::new(), |gap| format!("widest {gap:.1} of "));
-            add(tally.ties, &format!("near ties ({widest}{band} milli-nats)"));
-            add(tally.diverged, &format!("diverge beyond the band of {band} milli-nats"));
+            let band = format!("{} milli-nats", check.band_mnats.0);
+            let ties = format!("({} of {band})", widest_words(cases, true));
+            add(tally.ties, &format!("near tie {ties}"), &format!("near ties {ties}"));
+            let beyond = format!("beyond the band of {band} ({})", widest_words(cases, false));
+            add(tally.diverged, &format!("diverges {beyond}"), &format!("diverge {beyond}"));
         }
-        None => add(tally.diverged, "diverge"),
+        None => add(tally.diverged, "diverges", "diverge"),
     }
-    add(tally.prompts, "with another prompt");
-    add(tally.broken, "without a usable answer");
-    add(tally.flips_outside, "leave the band when forced along the oracle's ids");
-    add(tally.inconsistent, "choose otherwise when forced along the same prefix");
+    add(tally.prompts, "with another prompt", "with another prompt");
+    add(tally.broken, "without a usable answer", "without a usable answer");
+    let forced = "the band when forced along the oracle's ids";
+    add(tally.flips_outside, &format!("leaves {forced}"), &format!("leave {forced}"));
+    let otherwise = "otherwise when forced along the same prefix";
+    add(tally.inconsistent, &format!("chooses {otherwise}"), &format!("choose {otherwise}"));
     parts.join(", ")
 }
 
-/// The widest gap among first divergences; `None` without one, NaN if one has no number.
+/// The widest gap of the ties, or of the divergences that are none.
+fn widest_words(cases: &[JudgedCase<'_>], ties: bool) -> String {
+    let of = || adjudications(cases).filter(|adjudication| adjudication.tie == ties);
+    let widest = compare::largest(of().filter_map(|adjudication| adjudication.decoded.gap_mnats));
+    let outside = of().filter(|adjudication| adjudication.decoded.gap_mnats.is_none()).count();
+    let mut words: Vec<String> = widest.map(|gap| format!("widest {gap:.1}")).into_iter().collect();
+    if outside > 0 {
+        words.push(format!("{outside} outside the oracle's window"));
+    }
+    words.join(", ")
+}
+
+/// The widest gap among all first divergences; `None` without one, NaN if one has no number.
 fn widest_gap(cases: &[JudgedCase<'_>]) -> Option<f64> {
     compare::largest(adjudications(cases).filter_map(|adjudication| adjudication.decoded.gap_mnats))
 }
@@ -219,16 +234,24 @@ fn report(
     ranks: &RankTable,
 ) -> Vec<String> {
     let tokens: usize = cases.iter().map(|case| case.sample.reference.ids.len()).sum();
-    let mut lines =
-        vec![format!("token-exact  {}/{} exact, {tokens} tokens in all", tally.exact, cases.len())];
+    let mut lines = vec![format!(
+        "token-exact  {}/{} exact, {} in all",
+        tally.exact,
+        cases.len(),
+        count(tokens, "token", "tokens")
+    )];
     lines.extend(cases.iter().filter_map(case_line));
     if let Some(check) = near_tie {
-        lines.push(format!(
-            "near-tie     {} of {} divergences inside {} milli-nats",
-            tally.ties,
-            tally.ties + tally.diverged,
-            check.band_mnats.0
-        ));
+        let divergences = tally.ties + tally.diverged;
+        lines.push(match divergences {
+            0 => "near-tie     no divergence to adjudicate".to_owned(),
+            _ => format!(
+                "near-tie     {} of {} inside {} milli-nats",
+                tally.ties,
+                count(divergences, "divergence", "divergences"),
+                check.band_mnats.0
+            ),
+        });
         lines.extend(cases.iter().flat_map(|case| forced_lines(case, check)));
     }
     if ranks.positions() > 0 {

@@ -8,6 +8,7 @@ use crate::kind::token_exact::PromptDifference;
 use crate::kind::tokenizer::{self, CorpusOutcome, TextFailure};
 use crate::rule::{Rule, Word};
 use crate::samples::TextCorpus;
+use crate::words::count;
 
 /// Failed texts shown for each corpus; the record keeps all of them.
 const SHOWN: usize = 5;
@@ -23,14 +24,13 @@ pub(super) fn judge(corpora: &[TextCorpus]) -> Judgement {
         let reason = "the corpus holds no text: nothing was compared".to_owned();
         return Judgement::bare(Word::Skipped, vec![Rule::Skip], reason, 0);
     }
+    let vocabularies = count(outcomes.len(), "vocabulary", "vocabularies");
+    let all = count(texts, "text", "texts");
     let reason = if failed == 0 {
-        format!("{texts}/{texts} texts exact ({ids} ids, {} vocabularies)", outcomes.len())
+        format!("{texts}/{all} exact ({}, {vocabularies})", count(ids, "id", "ids"))
     } else {
-        format!(
-            "{}/{texts} texts exact; {failed} differ in {red} of {} vocabularies",
-            texts - failed,
-            outcomes.len()
-        )
+        let differ = if failed == 1 { "differs" } else { "differ" };
+        format!("{}/{all} exact; {failed} {differ}, in {red} of {vocabularies}", texts - failed)
     };
     let word = if failed == 0 { Word::Pass } else { Word::Fail };
     let mut judgement = Judgement::bare(word, Vec::new(), reason, texts as u64);
@@ -46,8 +46,10 @@ pub(super) fn judge(corpora: &[TextCorpus]) -> Judgement {
 fn lines(outcome: &CorpusOutcome) -> Vec<String> {
     let exact = outcome.texts - outcome.failures.len();
     let mut lines = vec![format!(
-        "{:<16} {exact}/{} texts exact, {} ids",
-        outcome.name, outcome.texts, outcome.ids
+        "{:<16} {exact}/{} exact, {}",
+        outcome.name,
+        count(outcome.texts, "text", "texts"),
+        count(outcome.ids, "id", "ids")
     )];
     lines.extend(
         outcome

@@ -71,7 +71,7 @@ fn a_divergence_inside_the_band_passes_and_says_so() {
     let (status, verdict, record) = run(&workspace);
     assert_eq!(status, 0, "{verdict} {record:?}");
     assert!(
-        verdict.starts_with("PASS tiny: 2/3 exact, 1 near ties (widest 100.0 of 125 milli-nats)"),
+        verdict.starts_with("PASS tiny: 2/3 exact, 1 near tie (widest 100.0 of 125 milli-nats)"),
         "{verdict}"
     );
     assert_eq!(record.divergences.len(), 1);
@@ -89,6 +89,40 @@ fn a_divergence_outside_the_oracles_window_fails() {
     insta::assert_snapshot!(record.verdict.reason);
 }
 
+/// Each number says what it is the largest of: ties by themselves, what is none by itself.
+#[test]
+fn the_widest_tie_is_not_the_widest_divergence() {
+    let workspace = Workspace::new(&NEAR_TIE.replace("band-mnats = 125", "band-mnats = 99"));
+    workspace.answer("generate", &diverging(SECOND));
+    workspace.answer("forced", &forced(SECOND));
+    let (status, _, record) = run(&workspace);
+    assert_eq!(status, 1);
+    assert!(
+        record.verdict.reason.starts_with(
+            "2/3 exact, 1 diverges beyond the band of 99 milli-nats (widest 100.0), 1 leaves the band"
+        ),
+        "{}",
+        record.verdict.reason
+    );
+    let mut lines = diverging(SECOND);
+    lines[1] = subject_answer("two", &[21, 22], &[201, 999, 203, 204]);
+    let mut own = forced(SECOND);
+    own[1]["steps"][1]["top"] = json!([[999, -0.4], [202, -0.5]]);
+    let workspace = Workspace::new(NEAR_TIE);
+    workspace.answer("generate", &lines);
+    workspace.answer("forced", &own);
+    let (status, _, record) = run(&workspace);
+    assert_eq!(status, 1);
+    assert!(
+        record.verdict.reason.starts_with(
+            "1/3 exact, 1 near tie (widest 100.0 of 125 milli-nats), \
+             1 diverges beyond the band of 125 milli-nats (1 outside the oracle's window)"
+        ),
+        "{}",
+        record.verdict.reason
+    );
+}
+
 #[test]
 fn a_choice_that_changes_when_forced_fails() {
     let workspace = Workspace::new(NEAR_TIE);
@@ -97,7 +131,7 @@ fn a_choice_that_changes_when_forced_fails() {
     assert_eq!(status, 1);
     assert_eq!(
         record.verdict.reason,
-        "3/3 exact, 1 choose otherwise when forced along the same prefix"
+        "3/3 exact, 1 chooses otherwise when forced along the same prefix"
     );
 }
 
@@ -189,7 +223,7 @@ fn a_changed_golden_voids_with_four() {
     std::fs::write(&path, text).unwrap();
     let (status, _, record) = run(&workspace);
     assert_eq!((status, record.verdict.word), (4, Word::Void));
-    assert_eq!(record.verdict.rules, ["V-PIN"]);
+    assert_eq!(record.verdict.rules, ["V-GOLDEN"]);
     assert!(record.verdict.reason.contains("expected sha256"), "{}", record.verdict.reason);
 }
 

@@ -71,13 +71,14 @@ fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
         oracle: &pinned,
         subject,
         identity: &identity,
-        refusal: validity::dirty("x", None, FoundBy::Flag),
+        refusals: validity::dirty("x", None, FoundBy::Flag).into_iter().collect(),
         supplies: &supplies,
         wanted: Wanted::Live,
         progress: oracles::Progress::Silent,
     };
     let destination = Destination {
         records: &workspace.path("records"),
+        home: &home,
         supersedes: None,
         reproduce: "a test".to_owned(),
         keep: None,

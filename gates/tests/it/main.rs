@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod goldens;
+#[cfg(test)]
 mod honesty;
+#[cfg(test)]
+mod judge;
 #[cfg(test)]
 mod live;
 #[cfg(test)]

@@ -150,17 +150,19 @@ impl Workspace {
         MockOracle::new(oracle_answers(&self.identity(), dies_after))
     }
 
-    /// Who the mock says it is: built from the pinned source.
+    /// Who the mock says it is: built from the pinned source, launched as the registry and the spec say.
     pub(crate) fn identity(&self) -> Identity {
         let spec = OracleSpec::load(&self.home(), "llama-cpp").unwrap();
+        let launch = spec.declared.launch.clone().unwrap();
+        let decided = ["--threads", "1", "--ctx-size", "4096"].map(str::to_owned);
         Identity {
             name: spec.name,
             version: spec.declared.package.version,
             source_sha256: spec.declared.package.archive_sha256,
             binary_sha256: "1".repeat(64),
             build: BTreeMap::new(),
-            flags: Vec::new(),
-            cpu_features: Vec::new(),
+            flags: decided.into_iter().chain(launch.arguments).collect(),
+            cpu_features: launch.cpu_features,
             settings: BTreeMap::new(),
         }
     }
@@ -183,11 +185,25 @@ impl Workspace {
             gate: "tiny",
             checkpoint: &self.checkpoint(),
             prompts_sha256: &oracles::digest::sha256_bytes(&inputs),
+            environment: Some(&BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())])),
             prompts: &prompts,
             noise,
         };
         let mut oracle = self.oracle(None);
         Golden::capture(&self.home(), &mut oracle, &capture, Progress::Silent).unwrap();
+    }
+
+    /// The folder of the golden of gate `tiny`.
+    pub(crate) fn golden(&self) -> PathBuf {
+        self.home().golden_dir("llama-cpp", "tiny")
+    }
+
+    /// Changes the golden's manifest by hand.
+    pub(crate) fn edit_manifest(&self, change: impl Fn(&mut Value)) {
+        let path = self.golden().join("manifest.json");
+        let mut manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        change(&mut manifest);
+        fs::write(&path, serde_json::to_vec_pretty(&manifest).unwrap()).unwrap();
     }
 
     /// Runs `gate` here with the mock engine, and gives exit status and output.
@@ -197,10 +213,13 @@ impl Workspace {
 
     /// Runs `gate` here.
     pub(crate) fn gate_with(&self, arguments: &[&str], more: &[&str]) -> Ran {
+        self.gate_alone(&[arguments, more, &["--cache", "cache"]].concat())
+    }
+
+    /// Runs `gate` here with these arguments and no others.
+    pub(crate) fn gate_alone(&self, arguments: &[&str]) -> Ran {
         let output = Command::new(env!("CARGO_BIN_EXE_gate"))
             .args(arguments)
-            .args(more)
-            .args(["--cache", "cache"])
             .current_dir(self.folder.path())
             .output()
             .unwrap();

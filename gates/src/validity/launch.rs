@@ -1,0 +1,220 @@
+//! The oracle of a golden was launched as it would be launched today.
+//!
+//! Its bits depend on the threads and the context that the spec names, and on what its registry file fixes. A golden keeps the
+//! command line, what the process read back, and the environment; all of it is compared, and none of it by hand.
+
+use oracles::golden::GoldenManifest;
+use oracles::launch::LaunchSettings;
+use oracles::registry::OracleSpec;
+
+use super::Violation;
+use crate::rule::Rule;
+use crate::spec::LaunchSpec;
+
+/// Flags that every launch chooses anew: they say where, not how.
+const WHERE: [&str; 3] = ["--model", "--host", "--port"];
+/// Flags of the number of threads; the first is always there.
+const THREADS: [&str; 2] = ["--threads", "--threads-batch"];
+/// Flags of the context's length, by whichever name the oracle has for it.
+const CONTEXT: [&str; 2] = ["--ctx-size", "--context"];
+
+/// V-WORKLOAD for what the spec's `[launch]` decides, V-PIN for what the registry file does. All differences are told.
+pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -> Vec<Violation> {
+    let Some(pinned) = &oracle.declared.launch else { return Vec::new() };
+    let line = CommandLine::of(&golden.oracle.flags);
+    let mut found = workload(golden, &line, spec);
+    let mut pin = |what: &str, expected: String, was: String| {
+        if expected != was {
+            let reason = format!(
+                "{} is launched with {what} {expected}, the golden was captured with {was}: capture it again",
+                oracle.name
+            );
+            found.push(Violation { rule: Rule::Pin, reason });
+        }
+    };
+    let defaults = LaunchSettings::default();
+    for (flag, expected) in [("--batch-size", defaults.batch), ("--ubatch-size", defaults.ubatch)] {
+        if let Some(was) = line.value(flag) {
+            pin(flag, expected.to_string(), was.to_owned());
+        }
+    }
+    pin("the arguments", words(&pinned.arguments), words(&line.rest));
+    let sorted = |features: &[String]| {
+        let mut features = features.to_vec();
+        features.sort_unstable();
+        features
+    };
+    let features = [&pinned.cpu_features, &golden.oracle.cpu_features].map(|list| sorted(list));
+    pin("the CPU features", words(&features[0]), words(&features[1]));
+    if let Some(environment) = &golden.environment {
+        let pairs = |map: &std::collections::BTreeMap<String, String>| {
+            words(&map.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>())
+        };
+        pin("the environment", pairs(&pinned.environment), pairs(environment));
+    }
+    found
+}
+
+/// Threads and context: as asked for, and as the process read them back where it did.
+fn workload(golden: &GoldenManifest, line: &CommandLine<'_>, spec: &LaunchSpec) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut differs = |key: &str, expected: u32, name: &str, was: Option<&str>| {
+        if was == Some(expected.to_string().as_str()) {
+            return;
+        }
+        let reason = format!(
+            "the spec's [launch] {key} is {expected}, the golden was captured with {name} {}: capture it again",
+            was.unwrap_or("not given")
+        );
+        found.push(Violation { rule: Rule::Workload, reason });
+    };
+    differs("threads", spec.threads, THREADS[0], line.value(THREADS[0]));
+    if let Some(batch) = line.value(THREADS[1]) {
+        differs("threads", spec.threads, THREADS[1], Some(batch));
+    }
+    let flag = CONTEXT.into_iter().find(|flag| line.value(flag).is_some()).unwrap_or(CONTEXT[0]);
+    differs("context", spec.context, flag, line.value(flag));
+    for (key, expected, setting) in [
+        ("threads", spec.threads, "n_threads"),
+        ("threads", spec.threads, "n_threads_batch"),
+        ("context", spec.context, "n_ctx"),
+    ] {
+        if let Some(read_back) = golden.oracle.settings.get(setting) {
+            differs(key, expected, setting, Some(read_back));
+        }
+    }
+    found
+}
+
+/// A recorded command line, taken apart.
+struct CommandLine<'a> {
+    /// The flags with a number that a launch decides, each with its first value.
+    decided: Vec<(&'a str, &'a str)>,
+    /// What is left, in its order. A flag given twice is left: the last one counts, and it was not ours.
+    rest: Vec<String>,
+}
+
+impl<'a> CommandLine<'a> {
+    fn of(flags: &'a [String]) -> Self {
+        let is_decided = |flag: &str| {
+            let numbers = ["--batch-size", "--ubatch-size"];
+            WHERE.iter().chain(&THREADS).chain(&CONTEXT).chain(&numbers).any(|name| *name == flag)
+        };
+        let mut line = Self { decided: Vec::new(), rest: Vec::new() };
+        let mut flags = flags.iter().map(String::as_str);
+        while let Some(flag) = flags.next() {
+            if is_decided(flag) && line.value(flag).is_none() {
+                line.decided.push((flag, flags.next().unwrap_or_default()));
+            } else {
+                line.rest.push(flag.to_owned());
+            }
+        }
+        line
+    }
+
+    fn value(&self, flag: &str) -> Option<&'a str> {
+        self.decided.iter().find(|(name, _)| *name == flag).map(|(_, value)| *value)
+    }
+}
+
+/// Words of a command line, so that nothing is still something to read.
+fn words(list: &[String]) -> String {
+    if list.is_empty() { "(none)".to_owned() } else { format!("`{}`", list.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use oracles::Home;
+    use oracles::golden::Golden;
+
+    use super::*;
+
+    /// A committed golden, and how its oracle is launched today.
+    fn committed() -> (GoldenManifest, LaunchSpec, OracleSpec) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let spec = crate::spec::load(&root, "smollm2-greedy").unwrap().spec.launch;
+        let home = Home { root, cache: "unused".into() };
+        let golden = Golden::read(&home, "llama-cpp", "smollm2-greedy").unwrap().unwrap();
+        let mut manifest = golden.manifest;
+        let oracle = OracleSpec::load(&home, "llama-cpp").unwrap();
+        manifest.environment = Some(oracle.declared.launch.as_ref().unwrap().environment.clone());
+        (manifest, spec, oracle)
+    }
+
+    fn set(flags: &mut [String], flag: &str, value: &str) {
+        let at = flags.iter().position(|found| found == flag).unwrap();
+        value.clone_into(&mut flags[at + 1]);
+    }
+
+    /// Ids and how many reasons.
+    fn rules(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -> BTreeSet<Rule> {
+        launch(golden, spec, oracle).into_iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn a_golden_of_todays_launch_breaks_no_rule() {
+        let (golden, spec, oracle) = committed();
+        assert_eq!(launch(&golden, &spec, &oracle), []);
+        let older = GoldenManifest { environment: None, ..golden };
+        assert_eq!(launch(&older, &spec, &oracle), []);
+    }
+
+    #[test]
+    fn another_launch_table_of_the_spec_is_another_workload() {
+        let (golden, spec, oracle) = committed();
+        for other in [
+            LaunchSpec { threads: 2, ..spec.clone() },
+            LaunchSpec { context: 8192, ..spec.clone() },
+        ] {
+            assert_eq!(rules(&golden, &other, &oracle), [Rule::Workload].into());
+        }
+    }
+
+    #[test]
+    fn whatever_the_golden_says_of_its_launch_is_compared() {
+        let (golden, spec, oracle) = committed();
+        let flags = |change: &dyn Fn(&mut Vec<String>)| {
+            let mut golden = golden.clone();
+            change(&mut golden.oracle.flags);
+            golden
+        };
+        let mut features = golden.clone();
+        features.oracle.cpu_features.pop();
+        let mut environment = golden.clone();
+        environment.environment.as_mut().unwrap().insert("OMP_NUM_THREADS".into(), "2".into());
+        let mut read_back = golden.clone();
+        read_back.oracle.settings.insert("n_threads".into(), "2".into());
+        let cases = [
+            (flags(&|flags| set(flags, "--threads", "2")), Rule::Workload),
+            (flags(&|flags| set(flags, "--threads-batch", "2")), Rule::Workload),
+            (flags(&|flags| set(flags, "--ctx-size", "512")), Rule::Workload),
+            (read_back, Rule::Workload),
+            (flags(&|flags| set(flags, "--batch-size", "64")), Rule::Pin),
+            (flags(&|flags| set(flags, "--ubatch-size", "64")), Rule::Pin),
+            (flags(&|flags| set(flags, "--parallel", "2")), Rule::Pin),
+            (flags(&|flags| flags.push("--flash-attn".into())), Rule::Pin),
+            (flags(&|flags| flags.extend(["--threads".into(), "4".into()])), Rule::Pin),
+            (flags(&|flags| drop(flags.pop())), Rule::Pin),
+            (features, Rule::Pin),
+            (environment, Rule::Pin),
+        ];
+        for (golden, rule) in cases {
+            assert_eq!(rules(&golden, &spec, &oracle), [rule].into(), "{:?}", golden.oracle.flags);
+        }
+        let mut silent = golden.clone();
+        silent.oracle.flags.clear();
+        silent.oracle.settings.clear();
+        assert_eq!(rules(&silent, &spec, &oracle), [Rule::Pin, Rule::Workload].into());
+    }
+
+    #[test]
+    fn where_a_launch_was_is_not_how() {
+        let (mut golden, spec, oracle) = committed();
+        set(&mut golden.oracle.flags, "--port", "1");
+        set(&mut golden.oracle.flags, "--model", "elsewhere.gguf");
+        assert_eq!(launch(&golden, &spec, &oracle), []);
+    }
+}

@@ -1,5 +1,6 @@
 //! The kinds of comparison, one module each. A kind is a pure function from samples to findings.
 
+pub mod logits;
 pub mod near_tie;
 pub mod ranks;
 pub mod token_exact;

@@ -64,7 +64,7 @@ impl HomeSupplies<'_> {
         if provision {
             return provision::provision(self.home, self.oracle, self.progress).map(Some);
         }
-        provision::provisioned(self.home, self.oracle)
+        provision::provisioned(self.home, self.oracle, self.progress)
     }
 }
 
@@ -88,7 +88,7 @@ impl Supplies for HomeSupplies<'_> {
             context: self.launch.context,
             ..LaunchSettings::default()
         };
-        let server = launch::launch(self.home, &provisioned, checkpoint, &settings)?;
+        let server = launch::launch(self.home, &provisioned, checkpoint, &settings, self.progress)?;
         Ok(Some(Box::new(server)))
     }
 

@@ -1,32 +1,35 @@
-//! Starting an oracle's server and stopping it, whatever happens to us.
+//! Starting an oracle and stopping it, whatever happens to us.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::checkpoint::Checkpoint;
-use crate::place::PlaceError;
 use crate::process::{Group, POLL};
 use crate::provision::Provisioned;
+use crate::registry::{Protocol, Provisioner};
 use crate::verbs::{Completion, CompletionRequest, Identity, Message, Oracle, VerbError};
-use crate::{Home, Result, logs, provision};
+use crate::{Home, Progress, Result, logs, provision};
 
 mod answer;
-mod client;
+mod container;
+mod driver;
 mod error;
-mod readback;
+mod http;
+mod llama_server;
+mod python;
+mod start;
+mod vllm;
 
-use client::Client;
 pub use error::LaunchError;
 
 pub use crate::process::stop_all;
+use start::Start;
 
-/// With a port of our own choice: how often another is tried when somebody takes it first.
-const PORT_ATTEMPTS: u32 = 3;
-
-/// How a server is launched. The default is the one goldens are captured with.
+/// How an oracle is launched. The default is the one goldens are captured with. Each protocol uses what it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchSettings {
     /// Threads of generation and of prompt processing.
@@ -37,6 +40,12 @@ pub struct LaunchSettings {
     pub batch: u32,
     /// Tokens of a physical batch.
     pub ubatch: u32,
+    /// In what the weights are held and activations are rounded; a GGUF file decides that itself.
+    pub dtype: Dtype,
+    /// Sequences of a batch.
+    pub sequences: u32,
+    /// Refuse an oracle that does not run as it does in production, or that does not say.
+    pub production: bool,
     /// More arguments, after those of the registry file.
     pub arguments: Vec<String>,
     /// How long it may take until it answers a request.
@@ -47,6 +56,29 @@ pub struct LaunchSettings {
     pub port: Option<u16>,
 }
 
+/// A floating-point type of weights and activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// 8 bits of exponent, 7 of fraction.
+    Bfloat16,
+    /// IEEE 754 binary16.
+    Float16,
+    /// IEEE 754 binary32.
+    Float32,
+}
+
+impl Dtype {
+    /// As PyTorch names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bfloat16 => "bfloat16",
+            Self::Float16 => "float16",
+            Self::Float32 => "float32",
+        }
+    }
+}
+
 impl Default for LaunchSettings {
     fn default() -> Self {
         Self {
@@ -55,201 +87,95 @@ impl Default for LaunchSettings {
             context: 4096,
             batch: 2048,
             ubatch: 512,
+            dtype: Dtype::Bfloat16,
+            // Alone in its batch, so that no other request decides how it is computed.
+            sequences: 1,
+            production: false,
             arguments: Vec::new(),
-            ready_timeout: Duration::from_mins(2),
+            ready_timeout: Duration::from_mins(10),
             request_timeout: Duration::from_mins(10),
             port: None,
         }
     }
 }
 
+/// The verbs as one protocol speaks them.
+trait Client: Debug + Send {
+    /// Whether it says that it is ready; an error while it cannot be reached.
+    fn healthy(&self) -> Result<bool, VerbError>;
+    fn tokenize(&mut self, text: &str, add: bool, parse: bool) -> Result<Vec<u32>, VerbError>;
+    fn detokenize(&mut self, ids: &[u32]) -> Result<String, VerbError>;
+    fn render_chat(&mut self, messages: &[Message]) -> Result<String, VerbError>;
+    fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError>;
+    /// See [`Server::dump`].
+    fn dump(&mut self, ids: &[u32], path: &Path, _layers: bool) -> Result<(), VerbError> {
+        let request = format!("{} ids into {}", ids.len(), path.display());
+        Err(VerbError::Unanswerable { oracle: "this one".to_owned(), verb: "dump", request })
+    }
+}
+
+/// What runs for us.
+#[derive(Debug)]
+struct Process {
+    group: Group,
+    /// Dropped after the group: what the group's end did not end.
+    container: Option<container::Running>,
+}
+
 /// A running oracle; dropping it stops its whole process group.
 #[derive(Debug)]
 pub struct Server {
-    group: Group,
-    client: Client,
+    /// `None` where it is not ours.
+    process: Option<Process>,
+    client: Box<dyn Client>,
     log: PathBuf,
     identity: Identity,
 }
 
-/// Starts the server on `checkpoint` and waits until it really answers. The installation is
+/// Starts the oracle on `checkpoint` and waits until it really answers. The installation is
 /// verified first, and what the process says about itself is compared with what was asked.
 pub fn launch(
     home: &Home,
     oracle: &Provisioned,
     checkpoint: &Checkpoint,
     settings: &LaunchSettings,
+    progress: Progress,
 ) -> Result<Server> {
-    provision::Manifest::read_verified(&oracle.dir)?;
-    Ok(start(home, oracle, checkpoint, settings)?)
-}
-
-/// [`launch`] without the check of the installation.
-fn start(
-    home: &Home,
-    oracle: &Provisioned,
-    checkpoint: &Checkpoint,
-    settings: &LaunchSettings,
-) -> Result<Server, LaunchError> {
-    let spec = &oracle.spec;
-    let Some(launch) = &spec.declared.launch else {
-        let (name, path) = (spec.name.clone(), spec.path.clone());
-        return Err(LaunchError::NoLaunch { name, path });
+    let declared = &oracle.spec.declared;
+    let attached = matches!(declared.provisioner(), Some(Provisioner::Attach(_)));
+    if !attached {
+        provision::Manifest::read_verified(&oracle.dir, progress)?;
+    }
+    let start = Start { home, oracle, checkpoint, settings, progress };
+    let Some(launch) = &declared.launch else {
+        let (name, path) = (oracle.spec.name.clone(), oracle.spec.path.clone());
+        return Err(LaunchError::NoLaunch { name, path }.into());
     };
-    if checkpoint.path.extension().is_none_or(|extension| extension != "gguf") {
-        let (oracle, path) = (spec.name.clone(), checkpoint.path.clone());
-        return Err(LaunchError::Checkpoint { oracle, path });
-    }
-    let executable = oracle.executable(&launch.executable);
-    let mut attempt = 1;
-    loop {
-        let port = free_port(&spec.name, settings.port)?;
-        let mut flags = vec!["--model".to_owned(), checkpoint.path.display().to_string()];
-        flags.extend(arguments(port, settings));
-        flags.extend(launch.arguments.iter().chain(&settings.arguments).cloned());
-        let log = logs::create(home, &format!("oracle-{}", spec.name))?;
-        let mut command = Command::new(&executable);
-        command.args(&flags).env_clear().envs(&launch.environment);
-        let plan = Plan { oracle, checkpoint, settings, executable: &executable, flags, log, port };
-        match plan.run(command) {
-            Err(LaunchError::PortInUse { .. })
-                if settings.port.is_none() && attempt < PORT_ATTEMPTS =>
-            {
-                attempt += 1;
-            }
-            other => return other,
-        }
-    }
-}
-
-/// The arguments that the settings decide.
-fn arguments(port: u16, settings: &LaunchSettings) -> Vec<String> {
-    let mut arguments = vec!["--host".to_owned(), Ipv4Addr::LOCALHOST.to_string()];
-    for (flag, value) in [
-        ("--port", u32::from(port)),
-        ("--threads", settings.threads),
-        ("--threads-batch", settings.threads),
-        ("--ctx-size", settings.context),
-        ("--batch-size", settings.batch),
-        ("--ubatch-size", settings.ubatch),
-    ] {
-        arguments.extend([flag.to_owned(), value.to_string()]);
-    }
-    arguments
-}
-
-/// The wanted port when nobody has it, or one that the system says is free.
-fn free_port(oracle: &str, wanted: Option<u16>) -> Result<u16, LaunchError> {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted.unwrap_or(0)));
-    let port = bound.and_then(|listener| listener.local_addr()).map(|address| address.port());
-    port.map_err(|source| LaunchError::PortInUse {
-        oracle: oracle.to_owned(),
-        port: wanted.unwrap_or(0),
-        source,
-    })
-}
-
-/// One attempt to start.
-struct Plan<'a> {
-    oracle: &'a Provisioned,
-    checkpoint: &'a Checkpoint,
-    settings: &'a LaunchSettings,
-    executable: &'a Path,
-    flags: Vec<String>,
-    log: PathBuf,
-    port: u16,
-}
-
-impl Plan<'_> {
-    fn run(self, mut command: Command) -> Result<Server, LaunchError> {
-        let write = |error| PlaceError::new("write", &self.log, error);
-        let output = std::fs::File::create(&self.log).map_err(write)?;
-        command.stdout(output.try_clone().map_err(write)?).stderr(output);
-        let started = Instant::now();
-        let mut group = Group::spawn(&mut command).map_err(|source| LaunchError::Spawn {
-            executable: self.executable.to_path_buf(),
-            source,
-        })?;
-        let name = &self.oracle.spec.name;
-        let client = Client::new(name, self.port, self.settings.request_timeout)?;
-        self.wait_until_ready(&mut group, &client, started)?;
-        let question = readback::Question {
-            oracle: self.oracle,
-            checkpoint: self.checkpoint,
-            settings: self.settings,
-            executable: self.executable,
-            flags: &self.flags,
-            log: &self.log,
-        };
-        let (identity, vocabulary) = question.ask(&client)?;
-        let client = client.with_vocabulary(vocabulary);
-        Ok(Server { group, client, log: self.log, identity })
-    }
-
-    /// Ready is: it says that it is healthy, and it has really generated a token.
-    fn wait_until_ready(
-        &self,
-        group: &mut Group,
-        client: &Client,
-        started: Instant,
-    ) -> Result<(), LaunchError> {
-        let mut last = "no answer yet".to_owned();
-        while started.elapsed() < self.settings.ready_timeout {
-            if let Some(status) = group.ended().ok().flatten() {
-                return Err(self.died(status.to_string()));
-            }
-            match client.healthy() {
-                Ok(true) => {
-                    return client.complete(&first_token()).map(|_| ()).map_err(
-                        |error| match group.ended().ok().flatten() {
-                            Some(status) => self.died(status.to_string()),
-                            None => self.not_ready(error.to_string()),
-                        },
-                    );
-                }
-                Ok(false) => "still loading".clone_into(&mut last),
-                Err(error) => last = error.to_string(),
-            }
-            thread::sleep(POLL);
-        }
-        Err(self.not_ready(last))
-    }
-
-    fn died(&self, status: String) -> LaunchError {
-        let oracle = self.oracle.spec.name.clone();
-        // Somebody took the port between our look and its start.
-        if let Err(error @ LaunchError::PortInUse { .. }) = free_port(&oracle, Some(self.port)) {
-            return error;
-        }
-        let (log, tail) = (self.log.clone(), logs::tail(&self.log));
-        LaunchError::Died { oracle, status, log, tail }
-    }
-
-    fn not_ready(&self, last: String) -> LaunchError {
-        LaunchError::NotReady {
-            oracle: self.oracle.spec.name.clone(),
-            seconds: self.settings.ready_timeout.as_secs(),
-            last,
-            log: self.log.clone(),
-            tail: logs::tail(&self.log),
-        }
-    }
-}
-
-/// The smallest real request; every vocabulary has a token 0.
-fn first_token() -> CompletionRequest {
-    CompletionRequest { prompt_ids: vec![0], max_tokens: 1, top_logprobs: 0, ignore_eos: false }
+    let server = match launch.protocol {
+        Protocol::LlamaServer => llama_server::start(&start, launch),
+        Protocol::Driver => driver::start(&start, launch),
+        Protocol::Vllm => vllm::start(&start, launch),
+    };
+    Ok(server?)
 }
 
 impl Server {
-    /// The server's log.
+    /// The oracle's log; of one that is not ours a path that does not exist.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// The process, which is also its group.
-    pub fn process_id(&self) -> u32 {
-        self.group.child.id()
+    /// The process, which is also its group; `None` where it is not ours.
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(|process| process.group.child.id())
+    }
+
+    /// Writes a safetensors file of one forward pass over `ids`: `logits` of every position (the head's rows, in the
+    /// dtype in which they were computed), `ids`, and with `layers` the residual stream `hidden_states.0` after the
+    /// embedding, `hidden_states.N` after layer N, of which the last has passed the final norm.
+    pub fn dump(&mut self, ids: &[u32], path: &Path, layers: bool) -> Result<(), VerbError> {
+        let answer = self.client.dump(ids, path, layers);
+        self.judged("dump", answer)
     }
 
     /// An error of the client as it is when the process has died: that it has.
@@ -259,10 +185,11 @@ impl Server {
         answer: Result<T, VerbError>,
     ) -> Result<T, VerbError> {
         let Err(error @ VerbError::Transport { .. }) = answer else { return answer };
+        let Some(process) = &mut self.process else { return Err(error) };
         // The connection breaks a moment before the process can be waited for.
         let deadline = Instant::now() + Duration::from_secs(1);
         while Instant::now() < deadline {
-            if let Some(status) = self.group.ended().ok().flatten() {
+            if let Some(status) = process.group.ended().ok().flatten() {
                 return Err(VerbError::Died {
                     oracle: self.identity.name.clone(),
                     verb,

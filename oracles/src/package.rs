@@ -22,9 +22,11 @@ pub struct Package {
     pub name: String,
     /// Its exact version.
     pub version: String,
-    /// The archive's file name.
+    /// The archive's file name; of an image the tag that it was published under.
+    #[serde(default)]
     pub archive: String,
-    /// sha256 of the archive.
+    /// sha256 of the archive; of an image its digest. Empty where nothing can be pinned.
+    #[serde(default)]
     pub archive_sha256: String,
 }
 
@@ -34,6 +36,10 @@ pub struct Package {
 pub enum Index {
     /// The Python package index, as the user's pip is configured to reach it.
     Pypi,
+    /// A registry of container images, as the user's container engine is configured to reach it.
+    Oci,
+    /// Nowhere: it is not ours to install.
+    None,
 }
 
 /// An archive could not be fetched, or is not the pinned one.
@@ -93,24 +99,31 @@ impl Package {
     /// Refuses values that cannot be a package of the index, so that none is read as an option
     /// of the client.
     pub(crate) fn check(&self, path: &Path, table: &str) -> Result<(), SpecError> {
-        spec::check_sha256(path, &format!("{table}.archive-sha256"), &self.archive_sha256)?;
-        let plain = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
-        };
-        for (key, value) in
-            [("name", &self.name), ("version", &self.version), ("archive", &self.archive)]
-        {
-            if !plain(value) {
-                return Err(SpecError::value(
-                    path,
-                    &format!("{table}.{key}"),
-                    "letters, digits and . _ - + only",
-                    &format!("{value:?}"),
-                ));
+        let mut words = vec![("name", &self.name), ("version", &self.version)];
+        if self.index == Index::None {
+            if !(self.archive.is_empty() && self.archive_sha256.is_empty()) {
+                let key = format!("{table}.archive");
+                return Err(SpecError::value(path, &key, "no archive with index none", "one"));
             }
+        } else {
+            let key = format!("{table}.archive-sha256");
+            spec::check_sha256(path, &key, &self.archive_sha256)?;
+            words.push(("archive", &self.archive));
         }
-        Ok(())
+        // The repository of an image is a path.
+        let plain = |text: &str| match self.index {
+            Index::Oci => text.split('/').all(spec::is_plain),
+            Index::Pypi | Index::None => spec::is_plain(text),
+        };
+        match words.into_iter().find(|(_, value)| !plain(value)) {
+            Some((key, value)) => Err(SpecError::value(
+                path,
+                &format!("{table}.{key}"),
+                "letters, digits and . _ - + only",
+                &format!("{value:?}"),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// `name==version`, the exact requirement.

@@ -46,7 +46,12 @@ pub(crate) struct Group {
 impl Group {
     /// Starts `command` as the leader of a new group, without standard input.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
-        let child = command.stdin(Stdio::null()).process_group(0).spawn()?;
+        Self::spawn_with_stdin(command.stdin(Stdio::null()))
+    }
+
+    /// Starts `command` as the leader of a new group, with the standard input that it has.
+    pub(crate) fn spawn_with_stdin(command: &mut Command) -> io::Result<Self> {
+        let child = command.process_group(0).spawn()?;
         let leader = Pid::from_child(&child);
         live().insert(leader.as_raw_pid());
         let mut group = Self { child, leader, watchdog: None };

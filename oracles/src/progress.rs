@@ -91,6 +91,14 @@ impl Stage {
         self.set(self.position.saturating_add(amount));
     }
 
+    /// Says what it is doing right now: beside the bar, or as a line.
+    pub fn say(&self, line: &str) {
+        self.bar.set_message(format!("{}: {line}", self.label));
+        if self.progress == Progress::Lines {
+            self.progress.note(&format!("{}: {line}", self.label));
+        }
+    }
+
     /// Learns the total.
     pub fn set_total(&mut self, total: u64) {
         if self.total != Some(total) {

@@ -1,25 +1,35 @@
-//! Building an oracle from its pinned source, and knowing that what was built is still there.
+//! Bringing an oracle onto this machine, and knowing that what was brought is still there.
 //!
-//! The installation is `oracles/NAME-VERSION-HASH` in the cache, where HASH digests the package
-//! and the build of the registry file: executables in `bin/`, source files that gates use in
-//! `source/`, and `manifest.json`. It appears by one rename; until then everything is in a work
-//! folder that a later run continues.
+//! The installation is `oracles/NAME-VERSION-HASH` in the cache, where HASH digests what decides the
+//! installed bytes: the registry file's package with its build, its lock or its image. It holds the
+//! installed files and `manifest.json`, which lists them. It appears by one rename; until then
+//! everything is in a work folder that a later run continues.
 
 use std::path::{Path, PathBuf};
 
 use crate::digest::sha256_bytes;
 use crate::place::{self, Lock, PlaceError};
-use crate::registry::{Build, OracleSpec};
+use crate::registry::{OracleSpec, Provisioner};
 use crate::{Home, Progress, Result};
 
 mod build;
+mod bundle;
+mod container;
 mod error;
 mod manifest;
+mod python;
+mod source;
+mod step;
 mod tools;
+mod tree;
 mod unpack;
+mod venv;
 
+pub use bundle::{Bundle, Part, pack, unpack as unpack_bundle};
+pub use container::{EngineClient, find_engine, image_reference};
 pub use error::ProvisionError;
 pub use manifest::{InstalledFile, Manifest};
+pub use python::Python;
 
 /// An oracle whose installed files were verified against their manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +43,11 @@ pub struct Provisioned {
 }
 
 impl Provisioned {
+    /// The installed tree of a `[venv]`, for PYTHONPATH.
+    pub fn site_dir(&self) -> PathBuf {
+        self.dir.join("site")
+    }
+
     /// The source files that gates use, at their paths inside the source tree.
     pub fn source_dir(&self) -> PathBuf {
         self.dir.join("source")
@@ -56,84 +71,70 @@ impl Provisioned {
     }
 }
 
+/// Where the oracle is installed, when it is; its files are not looked at.
+pub fn installed(home: &Home, spec: &OracleSpec) -> Option<PathBuf> {
+    Some(dir(home, spec)).filter(|dir| dir.is_dir())
+}
+
 /// The oracle, when it is provisioned and every installed file is the one its manifest lists.
-pub fn provisioned(home: &Home, spec: &OracleSpec) -> Result<Option<Provisioned>> {
+pub fn provisioned(
+    home: &Home,
+    spec: &OracleSpec,
+    progress: Progress,
+) -> Result<Option<Provisioned>> {
     let dir = dir(home, spec);
+    if let Some(Provisioner::Attach(_)) = spec.declared.provisioner() {
+        // Nothing of it is here, so there is nothing to verify; its standing says so.
+        let manifest = Manifest::of_nothing(spec);
+        return Ok(Some(Provisioned { spec: spec.clone(), dir, manifest }));
+    }
     if !dir.is_dir() {
         return Ok(None);
     }
-    let manifest = Manifest::read_verified(&dir)?;
+    let manifest = Manifest::read_verified(&dir, progress)?;
     Ok(Some(Provisioned { spec: spec.clone(), dir, manifest }))
 }
 
-/// The oracle, built when it is not provisioned yet: minutes, and continued where it was cut.
+/// The oracle, installed when it is not provisioned yet: minutes, and continued where it was cut.
 pub fn provision(home: &Home, spec: &OracleSpec, progress: Progress) -> Result<Provisioned> {
-    let Some(build) = &spec.declared.build else {
-        let (name, path) = (spec.name.clone(), spec.path.clone());
-        return Err(ProvisionError::NoBuild { name, path }.into());
-    };
     let dir = dir(home, spec);
     let _lock = Lock::acquire(&dir, progress)?;
-    if let Some(provisioned) = provisioned(home, spec)? {
+    if let Some(provisioned) = provisioned(home, spec, progress)? {
         return Ok(provisioned);
     }
-    install(home, spec, build, &dir, progress)?;
-    let manifest = Manifest::read_verified(&dir)?;
+    install(home, spec, &dir, progress)?;
+    let manifest = Manifest::read(&dir)?;
     Ok(Provisioned { spec: spec.clone(), dir, manifest })
 }
 
 fn install(
     home: &Home,
     spec: &OracleSpec,
-    build: &Build,
     dir: &Path,
     progress: Progress,
 ) -> Result<(), ProvisionError> {
+    let nothing = || {
+        let (name, path) = (spec.name.clone(), spec.path.clone());
+        ProvisionError::NothingToInstall { name, path }
+    };
     let work = place::beside(dir, ".work");
     place::create_dir(&work)?;
-    let unpacked = work.join("unpacked");
-    if !unpacked.is_dir() {
-        let archive = spec.declared.package.fetch(home, progress)?;
-        unpack::unpack(&archive, &unpacked, progress)?;
-    }
-    let source = unpacked.join(&build.source);
-    if let Some(commit) = &build.commit {
-        check_commit(&unpacked.join(&commit.file), &commit.sha)?;
-    }
-    let tools = tools::find(home, build, progress)?;
-    let built = build::build(&build::Plan {
-        name: &spec.name,
-        spec: build,
-        source: &source,
-        dir: &work.join("build"),
-        log: &work.join("build.log"),
-        tools: &tools,
-        progress,
-    })?;
-    let stage = work.join("stage");
-    place::remove(&stage)?;
-    manifest::stage(spec, build, &source, &work.join("build"), &stage, built)?;
-    copy(&work.join("build.log"), &stage.join("build.log"))?;
+    let stage = match (spec.declared.provisioner(), &spec.lock) {
+        (Some(Provisioner::Build(build)), _) => source::install(home, spec, build, &work, progress),
+        (Some(Provisioner::Venv(venv)), Some(lock)) => {
+            venv::install(home, spec, (venv, lock), &work, progress)
+        }
+        (Some(Provisioner::Container(container)), _) => {
+            container::install(spec, container, &work, progress)
+        }
+        _ => Err(nothing()),
+    }?;
     place::rename(&stage, dir)?;
     // Everything of use is installed. What cannot be removed costs space and nothing else.
     if let Err(error) = place::remove(&work) {
         progress.note(&error.to_string());
     }
     Ok(())
-}
-
-/// The source names its own commit: it must be the pinned one.
-fn check_commit(file: &Path, expected: &str) -> Result<(), ProvisionError> {
-    let found =
-        std::fs::read_to_string(file).map_err(|error| PlaceError::new("read", file, error))?;
-    if found.trim() == expected {
-        return Ok(());
-    }
-    Err(ProvisionError::Commit {
-        file: file.to_path_buf(),
-        expected: expected.to_owned(),
-        found: found.trim().to_owned(),
-    })
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), PlaceError> {
@@ -149,9 +150,18 @@ fn dir(home: &Home, spec: &OracleSpec) -> PathBuf {
     home.cache.join("oracles").join(name)
 }
 
-/// Digest of what decides the installed bytes: the package and the build.
+/// Digest of what decides the installed bytes.
 fn spec_sha256(spec: &OracleSpec) -> String {
-    let decisive = (&spec.declared.package, &spec.declared.build);
+    let declared = &spec.declared;
+    let package = &declared.package;
     // Strings, lists and sorted maps always serialise.
-    sha256_bytes(&serde_json::to_vec(&decisive).unwrap_or_default())
+    let bytes = match (&declared.venv, &declared.container) {
+        (Some(venv), _) => {
+            let lock = spec.lock.as_ref().map(|lock| lock.text.as_str());
+            serde_json::to_vec(&(package, venv, lock))
+        }
+        (None, Some(container)) => serde_json::to_vec(&(package, container)),
+        (None, None) => serde_json::to_vec(&(package, &declared.build)),
+    };
+    sha256_bytes(&bytes.unwrap_or_default())
 }

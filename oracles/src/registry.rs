@@ -1,13 +1,22 @@
 //! Pinned oracles: `oracles/registry/NAME.toml`, the only place an oracle's pin is written.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::package::Package;
+use crate::package::{Index, Package};
 use crate::spec::{self, SpecError};
 use crate::{Home, Result};
+
+mod build;
+mod container;
+mod launch;
+mod venv;
+
+pub use build::{Build, Commit};
+pub use container::{Attach, Container, Engine};
+pub use launch::{LaunchSpec, Protocol};
+pub use venv::{Lock, Locked, Venv};
 
 /// A declared oracle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +27,8 @@ pub struct OracleSpec {
     pub path: PathBuf,
     /// What the file says.
     pub declared: Declared,
+    /// Of a `[venv]`: the lock beside the file.
+    pub lock: Option<Lock>,
 }
 
 /// The contents of a registry file.
@@ -34,12 +45,65 @@ pub struct Declared {
     pub scope: Vec<Scope>,
     /// Whether a gate may be judged by it.
     pub gateable: Gateable,
-    /// Its source package.
+    /// Where it computes.
+    pub device: Device,
+    /// What is pinned: the archive that makes it this oracle, whatever is installed around it.
     pub package: Package,
-    /// How it is built; an oracle without it cannot be provisioned.
+    /// Provisioned by building its source.
     pub build: Option<Build>,
+    /// Provisioned by installing locked wheels.
+    pub venv: Option<Venv>,
+    /// Provisioned by pulling an image.
+    pub container: Option<Container>,
+    /// Not provisioned: it already runs.
+    pub attach: Option<Attach>,
     /// How it is launched; an oracle without it cannot be launched.
     pub launch: Option<LaunchSpec>,
+}
+
+/// Where an oracle computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    /// On the processor.
+    Cpu,
+    /// On an NVIDIA GPU.
+    Cuda,
+}
+
+/// How an oracle comes to be on this machine: the one provisioner table of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provisioner<'a> {
+    /// `[build]`.
+    Build(&'a Build),
+    /// `[venv]`.
+    Venv(&'a Venv),
+    /// `[container]`.
+    Container(&'a Container),
+    /// `[attach]`.
+    Attach(&'a Attach),
+}
+
+impl Provisioner<'_> {
+    /// The table's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Build(_) => "build",
+            Self::Venv(_) => "venv",
+            Self::Container(_) => "container",
+            Self::Attach(_) => "attach",
+        }
+    }
+}
+
+/// What a comparison with an oracle can be worth at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Its bytes are pinned and checked: a gate may pass or fail by it.
+    Binding,
+    /// Nobody knows what it is made of: DIRECTIONAL, whatever it answers.
+    Directional,
 }
 
 /// A question an oracle may answer.
@@ -80,51 +144,6 @@ pub enum Answer {
     No,
 }
 
-/// `[build]`: a CMake build with Ninja.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Build {
-    /// The source tree inside the archive.
-    pub source: String,
-    /// The commit that the source names as its own.
-    pub commit: Option<Commit>,
-    /// `-DKEY=VALUE` of the configuration.
-    pub definitions: BTreeMap<String, String>,
-    /// The targets, each an executable under `bin/` of the build folder.
-    pub targets: Vec<String>,
-    /// Files of the source tree that are installed beside the executables, as globs.
-    pub files: Vec<String>,
-    /// Versions of `cmake` and `ninja` that are installed from the package index where the
-    /// environment's `PATH` has none.
-    pub tools: BTreeMap<String, String>,
-    /// The whole environment of the build.
-    pub environment: BTreeMap<String, String>,
-}
-
-/// `[build.commit]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Commit {
-    /// 40 hexadecimal digits.
-    pub sha: String,
-    /// The file of the archive that names it.
-    pub file: String,
-}
-
-/// `[launch]`: the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LaunchSpec {
-    /// The server's executable among the targets.
-    pub executable: String,
-    /// Arguments of every launch.
-    pub arguments: Vec<String>,
-    /// The whole environment of the process.
-    pub environment: BTreeMap<String, String>,
-    /// CPU features its start-up line must list, no more and no less.
-    pub cpu_features: Vec<String>,
-}
-
 /// The declared oracles' names.
 pub fn names(home: &Home) -> Result<Vec<String>> {
     Ok(spec::names(&home.registry_dir())?)
@@ -141,7 +160,11 @@ impl OracleSpec {
     pub(crate) fn parse(name: &str, path: &Path, text: &str) -> Result<Self, SpecError> {
         let declared: Declared = spec::parse(path, text)?;
         declared.check(path)?;
-        Ok(Self { name: name.to_owned(), path: path.to_path_buf(), declared })
+        let lock = match &declared.venv {
+            Some(_) => Some(Lock::read(path, &declared.package)?),
+            None => None,
+        };
+        Ok(Self { name: name.to_owned(), path: path.to_path_buf(), declared, lock })
     }
 }
 
@@ -158,42 +181,45 @@ impl Declared {
             }
             (Answer::No, ..) => return refuse("gateable", "debt and no evidence with no", "other"),
         }
-        if let Some(build) = &self.build {
-            build.check(path)?;
-        }
-        if let Some(launch) = &self.launch {
-            let targets = self.build.as_ref().map_or(&[][..], |build| &build.targets);
-            if !targets.contains(&launch.executable) {
-                let found = format!("{:?}", launch.executable);
-                return refuse("launch.executable", "one of build.targets", &found);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Build {
-    fn check(&self, path: &Path) -> Result<(), SpecError> {
-        spec::check_inner_path(path, "build.source", &self.source)?;
-        if let Some(commit) = &self.commit {
-            spec::check_inner_path(path, "build.commit.file", &commit.file)?;
-        }
-        if self.targets.is_empty() {
-            return Err(SpecError::value(path, "build.targets", "at least one", "none"));
-        }
-        for target in &self.targets {
-            spec::check_inner_path(path, "build.targets", target)?;
-        }
-        let plain = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+        let tables = self.tables();
+        let [provisioner] = tables[..] else {
+            let found: Vec<&str> = tables.iter().map(|table| table.name()).collect();
+            let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+            return refuse("", "exactly one of [build], [venv], [container], [attach]", &found);
         };
-        for (tool, version) in &self.tools {
-            if !(plain(tool) && plain(version)) {
-                let key = format!("build.tools.{tool}");
-                return Err(SpecError::value(path, &key, "an exact version", version));
-            }
+        let index = match provisioner {
+            Provisioner::Build(build) => build.check(path).map(|()| Index::Pypi),
+            Provisioner::Venv(venv) => venv.check(path).map(|()| Index::Pypi),
+            Provisioner::Container(container) => container.check(path).map(|()| Index::Oci),
+            Provisioner::Attach(attach) => attach.check(path).map(|()| Index::None),
+        }?;
+        if self.package.index != index {
+            let expected = format!("{index:?} with [{}]", provisioner.name()).to_lowercase();
+            let found = format!("{:?}", self.package.index).to_lowercase();
+            return refuse("package.index", &expected, &found);
         }
-        Ok(())
+        if self.standing() == Standing::Directional && self.gateable.answer == Answer::Yes {
+            return refuse("gateable.answer", "no with [attach], which never binds", "yes");
+        }
+        let targets = self.build.as_ref().map_or(&[][..], |build| &build.targets);
+        self.launch.as_ref().map_or(Ok(()), |launch| launch.check(path, targets))
+    }
+
+    fn tables(&self) -> Vec<Provisioner<'_>> {
+        let build = self.build.as_ref().map(Provisioner::Build);
+        let venv = self.venv.as_ref().map(Provisioner::Venv);
+        let container = self.container.as_ref().map(Provisioner::Container);
+        let attach = self.attach.as_ref().map(Provisioner::Attach);
+        [build, venv, container, attach].into_iter().flatten().collect()
+    }
+
+    /// How it comes to be here; `None` for a value that was not read from a registry file.
+    pub fn provisioner(&self) -> Option<Provisioner<'_>> {
+        self.tables().into_iter().next()
+    }
+
+    /// What a comparison with it can be worth at most. A gate must not say PASS by a directional oracle.
+    pub fn standing(&self) -> Standing {
+        if self.attach.is_some() { Standing::Directional } else { Standing::Binding }
     }
 }

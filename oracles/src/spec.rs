@@ -1,5 +1,6 @@
 //! Strict TOML: one file a pinned thing, unknown keys refused, errors that point at the line.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -123,4 +124,25 @@ pub(crate) fn check_inner_path(path: &Path, key: &str, value: &str) -> Result<()
     }
     let expected = "a relative path without . or ..";
     Err(SpecError::value(path, key, expected, &format!("{value:?}")))
+}
+
+/// Whether `text` can be a name or a version of a package: never an option of a client, never a path.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+}
+
+/// Refuses a tool whose name or version cannot be one.
+pub(crate) fn check_tools(
+    path: &Path,
+    table: &str,
+    tools: &BTreeMap<String, String>,
+) -> Result<(), SpecError> {
+    match tools.iter().find(|(tool, version)| !(is_plain(tool) && is_plain(version))) {
+        Some((tool, version)) => {
+            let key = format!("{table}.{tool}");
+            Err(SpecError::value(path, &key, "an exact version", version))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,9 +1,9 @@
 //! `gate fetch NAME` and `gate oracle list|provision NAME`
 
 use oracles::checkpoint::{self, CheckpointSpec};
-use oracles::provision;
-use oracles::registry::{self, OracleSpec};
-use serde_json::json;
+use oracles::registry::{self, Device, OracleSpec, Provisioner, Standing};
+use oracles::{Home, provision};
+use serde_json::{Value, json};
 
 use super::{CommandError, Context};
 
@@ -28,23 +28,8 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
     let mut lines = Vec::new();
     for name in registry::names(&context.home)? {
         let spec = OracleSpec::load(&context.home, &name)?;
-        let folder = provision::provisioned(&context.home, &spec)?.map(|found| found.dir);
-        let declared = &spec.declared;
-        let state = match &folder {
-            Some(folder) => format!("provisioned in {}", folder.display()),
-            None => format!("not provisioned (`gate oracle provision {name}`)"),
-        };
-        lines.push(format!(
-            "{name} {}: {}\n  {state}\n",
-            declared.package.version, declared.summary
-        ));
-        objects.push(json!({
-            "name": name,
-            "version": declared.package.version,
-            "summary": declared.summary,
-            "source_sha256": declared.package.archive_sha256,
-            "provisioned": folder,
-        }));
+        lines.push(line(&context.home, &spec));
+        objects.push(object(&context.home, &spec));
     }
     let text =
         if as_json { format!("{:#}\n", json!({ "oracles": objects })) } else { lines.concat() };
@@ -52,13 +37,67 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
     Ok(0)
 }
 
+/// Kind, pin, device, whether it is here, whether it may judge, and what it is.
+fn line(home: &Home, spec: &OracleSpec) -> String {
+    let (name, declared) = (&spec.name, &spec.declared);
+    let kind = declared.provisioner().map_or("none", Provisioner::name);
+    let state = match (declared.standing(), provision::installed(home, spec)) {
+        (Standing::Directional, _) => "runs elsewhere: directional at most".to_owned(),
+        (_, Some(folder)) => format!("provisioned in {}", folder.display()),
+        (_, None) => format!("not provisioned (`gate oracle provision {name}`)"),
+    };
+    let gateable = match (&declared.gateable.evidence, &declared.gateable.debt) {
+        (Some(evidence), _) => format!("yes, shown in {}", evidence.display()),
+        (_, debt) => format!("no: {}", debt.as_deref().unwrap_or("no reason is given")),
+    };
+    format!(
+        "{name} {}: {}\n  {kind} on {}, pin {}\n  {state}\n  gateable: {gateable}\n",
+        declared.package.version,
+        declared.summary,
+        device(declared.device),
+        pin(&declared.package.archive_sha256),
+    )
+}
+
+fn object(home: &Home, spec: &OracleSpec) -> Value {
+    let declared = &spec.declared;
+    json!({
+        "name": spec.name,
+        "version": declared.package.version,
+        "summary": declared.summary,
+        "kind": declared.provisioner().map(Provisioner::name),
+        "device": declared.device,
+        "standing": declared.standing(),
+        "source_sha256": declared.package.archive_sha256,
+        "locked": spec.lock.as_ref().map(|lock| lock.entries.len()),
+        "gateable": declared.gateable,
+        "provisioned": provision::installed(home, spec),
+    })
+}
+
+fn device(device: Device) -> &'static str {
+    match device {
+        Device::Cpu => "cpu",
+        Device::Cuda => "cuda",
+    }
+}
+
+fn pin(sha256: &str) -> String {
+    match sha256.get(..12) {
+        Some(short) => format!("sha256 {short}"),
+        None => "none".to_owned(),
+    }
+}
+
 pub(super) fn provision(context: &Context, name: &str) -> Result<u8, CommandError> {
     let spec = OracleSpec::load(&context.home, name)?;
     let provisioned = provision::provision(&context.home, &spec, context.progress)?;
     super::print(&format!(
-        "{name} {} is provisioned in {}\n",
+        "{name} {} is provisioned in {}: {} files, {} bytes\n",
         spec.declared.package.version,
-        provisioned.dir.display()
+        provisioned.dir.display(),
+        provisioned.manifest.files.len(),
+        provisioned.manifest.files.iter().map(|file| file.bytes).sum::<u64>()
     ))?;
     Ok(0)
 }

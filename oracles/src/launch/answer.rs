@@ -1,8 +1,8 @@
-//! Reading a server's answers: pure functions that believe nothing.
+//! What every answer must satisfy, whoever gives it.
 
 use serde_json::Value;
 
-use crate::verbs::{Completion, CompletionRequest, FinishReason, Step};
+use crate::verbs::{Completion, CompletionRequest, FinishReason, Step, VerbError};
 
 /// What is wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,10 +20,21 @@ impl Fault {
     ) -> Self {
         Self { key: key.into(), expected: expected.into(), found: found.into() }
     }
+
+    /// As an error of `oracle`.
+    pub(super) fn of(self, oracle: &str, verb: &'static str) -> VerbError {
+        VerbError::Malformed {
+            oracle: oracle.to_owned(),
+            verb,
+            key: self.key,
+            expected: self.expected,
+            found: self.found,
+        }
+    }
 }
 
-/// The value at `key`, shortened for a message.
-fn shown(value: Option<&Value>) -> String {
+/// A value, shortened for a message.
+pub(super) fn shown(value: Option<&Value>) -> String {
     value.map_or("nothing".to_owned(), |value| value.to_string().chars().take(80).collect())
 }
 
@@ -36,7 +47,8 @@ pub(super) fn text(answer: &Value, key: &str) -> Result<String, Fault> {
         .ok_or_else(|| Fault::new(key, "a string", shown(value)))
 }
 
-fn id(value: Option<&Value>, key: &str) -> Result<u32, Fault> {
+/// A token id.
+pub(super) fn id(value: Option<&Value>, key: &str) -> Result<u32, Fault> {
     value
         .and_then(Value::as_u64)
         .and_then(|id| u32::try_from(id).ok())
@@ -53,8 +65,7 @@ pub(super) fn ids(answer: &Value, key: &str) -> Result<Vec<u32>, Fault> {
 }
 
 /// A finite log-probability. A null, which is how JSON shows a NaN, is refused.
-fn logprob(entry: &Value, key: &str) -> Result<f32, Fault> {
-    let value = entry.get("logprob");
+pub(super) fn logprob(value: Option<&Value>, key: &str) -> Result<f32, Fault> {
     value
         .and_then(Value::as_f64)
         .map(|logprob| logprob as f32)
@@ -62,223 +73,78 @@ fn logprob(entry: &Value, key: &str) -> Result<f32, Fault> {
         .ok_or_else(|| Fault::new(key, "a log-probability of at most 0", shown(value)))
 }
 
-/// A completion, with everything checked that the request decides.
-pub(super) fn completion(
-    answer: &Value,
-    request: &CompletionRequest,
-    vocabulary: Option<usize>,
-) -> Result<Completion, Fault> {
-    let ids = ids(answer, "tokens")?;
-    let text = text(answer, "content")?;
-    let expect = |key: &str, expected: Value| match answer.pointer(key) {
-        Some(found) if *found == expected => Ok(()),
-        found => Err(Fault::new(key, expected.to_string(), shown(found))),
-    };
-    expect("/truncated", Value::Bool(false))?;
-    expect("/tokens_evaluated", request.prompt_ids.len().into())?;
-    expect("/timings/cache_n", 0.into())?;
-    let limit = request.max_tokens as usize;
-    let finish_reason = match answer.get("stop_type").and_then(Value::as_str) {
-        Some("limit") => FinishReason::Length,
-        Some("eos") => FinishReason::Stop,
-        _ => return Err(Fault::new("stop_type", "limit or eos", shown(answer.get("stop_type")))),
-    };
-    let right_length = match finish_reason {
-        FinishReason::Length => ids.len() == limit,
-        FinishReason::Stop => (1..=limit).contains(&ids.len()),
-    };
-    if !right_length {
-        let expected = format!("{limit} ids, or fewer that end with the end of the text");
-        return Err(Fault::new("tokens", expected, ids.len().to_string()));
-    }
-    let steps = steps(answer, request, &ids, vocabulary)?;
-    Ok(Completion { ids, text, finish_reason, steps })
-}
-
-fn steps(
-    answer: &Value,
-    request: &CompletionRequest,
-    ids: &[u32],
-    vocabulary: Option<usize>,
-) -> Result<Vec<Step>, Fault> {
-    if request.top_logprobs == 0 {
-        return Ok(Vec::new());
-    }
-    let key = "completion_probabilities";
-    // The server leaves the key out when it has nothing to report.
-    let list = match answer.get(key) {
-        None => &[][..],
-        Some(Value::Array(list)) => list,
-        other => return Err(Fault::new(key, "a list", shown(other))),
-    };
-    let wanted = (request.top_logprobs as usize).min(vocabulary.unwrap_or(usize::MAX));
-    let entries: Vec<Step> = list
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| step(entry, &format!("{key}[{index}]"), wanted))
-        .collect::<Result<_, _>>()?;
-    let reported: Vec<u32> = entries.iter().map(|entry| entry.id).collect();
-    let places = places(ids, &reported).ok_or_else(|| {
-        Fault::new(key, "entries for the ids of `tokens`, in their order", format!("{reported:?}"))
-    })?;
-    let mut steps: Vec<Step> =
-        ids.iter().map(|id| Step { id: *id, logprob: None, top: Vec::new() }).collect();
-    for (index, (place, entry)) in places.into_iter().zip(entries).enumerate() {
-        // Greedy: nothing is more probable than what was taken, unless ends were forbidden.
-        let best = entry.top.first().map(|(_, logprob)| *logprob).or(entry.logprob);
-        if entry.logprob < best && !request.ignore_eos {
-            let expected = format!("the most probable token ({best:?})");
-            let found = format!("{} ({:?})", entry.id, entry.logprob);
-            return Err(Fault::new(format!("{key}[{index}]"), expected, found));
-        }
-        if let Some(place) = place {
-            steps[place] = entry;
-        }
-    }
-    Ok(steps)
-}
-
-/// Where each reported token stands among the generated ones; `None` as a whole when it cannot be.
-///
-/// The server reports nothing for a token that ends inside a character, so the reported ids are a
-/// subsequence. Each entry lies between its leftmost and its rightmost possible place: where the two
-/// differ it is not known which token it belongs to, and it belongs to none.
-fn places(ids: &[u32], reported: &[u32]) -> Option<Vec<Option<usize>>> {
-    let mut leftmost = Vec::with_capacity(reported.len());
-    let mut from = 0;
-    for id in reported {
-        let place = from + ids[from..].iter().position(|other| other == id)?;
-        leftmost.push(place);
-        from = place + 1;
-    }
-    let mut rightmost = Vec::with_capacity(reported.len());
-    let mut to = ids.len();
-    for id in reported.iter().rev() {
-        to = ids[..to].iter().rposition(|other| other == id)?;
-        rightmost.push(to);
-    }
-    rightmost.reverse();
-    Some(leftmost.into_iter().zip(rightmost).map(|(l, r)| (l == r).then_some(l)).collect())
-}
-
-fn step(entry: &Value, key: &str, wanted: usize) -> Result<Step, Fault> {
-    let top_key = format!("{key}.top_logprobs");
-    let list = entry.get("top_logprobs").and_then(Value::as_array);
-    let Some(list) = list.filter(|list| list.len() == wanted) else {
-        let found = list.map_or("nothing".to_owned(), |list| list.len().to_string());
-        return Err(Fault::new(top_key, format!("{wanted} entries"), found));
-    };
-    let mut top = list
-        .iter()
-        .map(|entry| Ok((id(entry.get("id"), &top_key)?, logprob(entry, &top_key)?)))
-        .collect::<Result<Vec<_>, Fault>>()?;
-    // The server's order among equals is not defined; ours is: the lower id first.
+/// The most probable first, the lower id first among equals; each token once.
+pub(super) fn ranked(mut top: Vec<(u32, f32)>, key: &str) -> Result<Vec<(u32, f32)>, Fault> {
     top.sort_by(|(a, p), (b, q)| q.total_cmp(p).then(a.cmp(b)));
-    if let Some(pair) = top.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(Fault::new(top_key, "each token once", format!("{} twice", pair[0].0)));
+    match top.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(Fault::new(key, "each token once", format!("{} twice", pair[0].0))),
+        None => Ok(top),
     }
-    Ok(Step { id: id(entry.get("id"), key)?, logprob: Some(logprob(entry, key)?), top })
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
+/// Whether there are as many ids as were asked for, or fewer that end with the end of the text.
+pub(super) fn whole(
+    ids: &[u32],
+    finish_reason: FinishReason,
+    request: &CompletionRequest,
+) -> Result<(), Fault> {
+    let limit = request.max_tokens as usize;
+    let right = match finish_reason {
+        FinishReason::Length => ids.len() == limit,
+        FinishReason::Stop => !request.ignore_eos && (1..=limit).contains(&ids.len()),
+    };
+    if right {
+        return Ok(());
+    }
+    let expected = format!("{limit} ids, or fewer that end with the end of the text");
+    Err(Fault::new("ids", expected, format!("{} ({finish_reason:?})", ids.len())))
+}
 
-    use super::{completion, places};
-    use crate::verbs::{CompletionRequest, FinishReason};
+/// Greedy: nothing is more probable than what was taken, unless ends were forbidden.
+pub(super) fn greedy(step: &Step, request: &CompletionRequest, key: &str) -> Result<(), Fault> {
+    let best = step.top.first().map(|(_, logprob)| *logprob).or(step.logprob);
+    if step.logprob >= best || request.ignore_eos {
+        return Ok(());
+    }
+    let expected = format!("the most probable token ({best:?})");
+    Err(Fault::new(key, expected, format!("{} ({:?})", step.id, step.logprob)))
+}
 
-    fn request() -> CompletionRequest {
-        CompletionRequest {
-            prompt_ids: vec![1, 2],
-            max_tokens: 2,
-            top_logprobs: 2,
-            ignore_eos: false,
+/// A completion of an oracle that reports every step, checked in everything that the request decides.
+pub(super) fn complete(
+    completion: Completion,
+    request: &CompletionRequest,
+    vocabulary: usize,
+) -> Result<Completion, Fault> {
+    let Completion { ids, text, finish_reason, steps } = completion;
+    whole(&ids, finish_reason, request)?;
+    let wanted = if request.top_logprobs == 0 { 0 } else { ids.len() };
+    if steps.len() != wanted {
+        return Err(Fault::new("steps", wanted.to_string(), steps.len().to_string()));
+    }
+    let window = (request.top_logprobs as usize).min(vocabulary);
+    let steps = steps.into_iter().zip(&ids).enumerate().map(|(index, (step, id))| {
+        let key = format!("steps[{index}]");
+        if step.id != *id {
+            return Err(Fault::new(key, id.to_string(), step.id.to_string()));
         }
-    }
-
-    /// An answer as llama-server gives it, without what is not read.
-    fn good() -> Value {
-        let entry = |id: u32, other: u32| {
-            json!({"id": id, "logprob": -0.25, "top_logprobs": [
-                {"id": id, "logprob": -0.25}, {"id": other, "logprob": -2.5}]})
-        };
-        json!({
-            "content": " Paris.", "tokens": [7042, 30], "stop_type": "limit", "truncated": false,
-            "tokens_evaluated": 2, "timings": {"cache_n": 0},
-            "completion_probabilities": [entry(7042, 260), entry(30, 28)],
-        })
-    }
-
-    #[test]
-    fn a_good_answer_is_read() {
-        let read = completion(&good(), &request(), Some(49152)).unwrap();
-        assert_eq!(
-            (read.ids.as_slice(), read.finish_reason),
-            (&[7042, 30][..], FinishReason::Length)
-        );
-        assert_eq!(read.steps[1].top, [(30, -0.25), (28, -2.5)]);
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused_by_its_key() {
-        let first = "/completion_probabilities/0";
-        let cases = [
-            ("/tokens".to_owned(), json!([7042]), "tokens"),
-            ("/tokens".to_owned(), json!([7042, -1]), "tokens"),
-            ("/tokens".to_owned(), json!([7043, 30]), "completion_probabilities"),
-            ("/content".to_owned(), json!(7), "content"),
-            ("/stop_type".to_owned(), json!("word"), "stop_type"),
-            ("/truncated".to_owned(), json!(true), "/truncated"),
-            ("/tokens_evaluated".to_owned(), json!(3), "/tokens_evaluated"),
-            ("/timings/cache_n".to_owned(), json!(1), "/timings/cache_n"),
-            // A NaN is null in JSON.
-            (format!("{first}/logprob"), json!(null), "completion_probabilities[0]"),
-            (format!("{first}/logprob"), json!(0.5), "completion_probabilities[0]"),
-            // Not the most probable: not greedy.
-            (format!("{first}/logprob"), json!(-2.5), "completion_probabilities[0]"),
-            (
-                format!("{first}/top_logprobs"),
-                json!([]),
-                "completion_probabilities[0].top_logprobs",
-            ),
-            (
-                format!("{first}/top_logprobs/1/id"),
-                json!(7042),
-                "completion_probabilities[0].top_logprobs",
-            ),
-        ];
-        for (pointer, value, key) in cases {
-            let mut answer = good();
-            *answer.pointer_mut(&pointer).unwrap() = value;
-            assert_eq!(completion(&answer, &request(), None).unwrap_err().key, key, "{pointer}");
+        let in_range = |logprob: &f32| *logprob <= 0.0;
+        if !step.logprob.as_ref().is_some_and(in_range)
+            || !step.top.iter().all(|(_, p)| in_range(p))
+        {
+            return Err(Fault::new(
+                key,
+                "log-probabilities of at most 0",
+                "another number or none",
+            ));
         }
-    }
-
-    proptest! {
-        /// No answer makes the reader panic: any text that is JSON, and a good one with any part
-        /// replaced by anything.
-        #[test]
-        fn any_answer_is_read_or_refused(part in 0..8usize, text in "[\\[\\]{}0-9a-z\":,.e-]{0,40}") {
-            const PARTS: [&str; 8] = ["", "/tokens", "/tokens/0", "/content", "/stop_type",
-                "/completion_probabilities", "/completion_probabilities/0",
-                "/completion_probabilities/0/top_logprobs/1"];
-            let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
-            let mut answer = good();
-            *answer.pointer_mut(PARTS[part]).unwrap() = value;
-            let _ = completion(&answer, &request(), Some(3));
+        if step.top.len() != window {
+            return Err(Fault::new(key, format!("{window} entries"), step.top.len().to_string()));
         }
-    }
-
-    #[test]
-    fn reported_tokens_find_their_places() {
-        assert_eq!(places(&[1, 2, 3], &[1, 2, 3]), Some(vec![Some(0), Some(1), Some(2)]));
-        // A character of three tokens, of which only the last is reported; then another one.
-        assert_eq!(places(&[7, 8, 9, 7, 8, 9], &[9, 9]), Some(vec![Some(2), Some(5)]));
-        // Either 8 may be the one that ends the character.
-        assert_eq!(places(&[7, 8, 8, 1], &[8, 1]), Some(vec![None, Some(3)]));
-        assert_eq!(places(&[1, 2], &[3]), None);
-        assert_eq!(places(&[1, 2], &[2, 1]), None);
-        assert_eq!(places(&[1], &[]), Some(vec![]));
-    }
+        let step = Step { top: ranked(step.top, &key)?, ..step };
+        greedy(&step, request, &key)?;
+        Ok(step)
+    });
+    let steps = steps.collect::<Result<Vec<_>, _>>()?;
+    Ok(Completion { ids, text, finish_reason, steps })
 }

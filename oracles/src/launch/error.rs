@@ -17,13 +17,44 @@ pub enum LaunchError {
         path: PathBuf,
     },
     /// The oracle cannot load this kind of checkpoint.
-    #[error("oracle {oracle} cannot load {path}: expected a .gguf file", path = .path.display())]
+    #[error("oracle {oracle} cannot load {path}: expected {expected}", path = .path.display())]
     Checkpoint {
         /// Registry name.
         oracle: String,
+        /// What it loads.
+        expected: &'static str,
         /// The checkpoint.
         path: PathBuf,
     },
+    /// The provisioner and the protocol of the registry file do not go together.
+    #[error("oracle {name} cannot be launched: {path}: protocol {protocol} does not go with [{provisioner}]", path = .path.display())]
+    Pairing {
+        /// Registry name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// The launch table.
+        protocol: &'static str,
+        /// The provisioner table.
+        provisioner: &'static str,
+    },
+    /// It does not run as it does in production, or does not say.
+    #[error("oracle {oracle} does not run as in production: {key} is {found}, expected {expected}; see {log}", log = .log.display())]
+    NotProduction {
+        /// Registry name.
+        oracle: String,
+        /// Which property.
+        key: String,
+        /// What production has.
+        expected: String,
+        /// What the process says, or `unknown`.
+        found: String,
+        /// Its log.
+        log: PathBuf,
+    },
+    /// The interpreter or the container engine is not there any more.
+    #[error(transparent)]
+    Provision(#[from] crate::provision::ProvisionError),
     /// The port is taken.
     #[error("oracle {oracle}: port {port} on 127.0.0.1 cannot be used")]
     PortInUse {

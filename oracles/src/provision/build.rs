@@ -1,17 +1,15 @@
 //! A CMake build with Ninja in the environment of the registry file and no other.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::ProvisionError;
+use super::step::Step;
 use super::tools::Tools;
-use crate::place::PlaceError;
-use crate::process::Group;
+use crate::Progress;
 use crate::registry::Build;
-use crate::{Progress, logs};
 
 /// What is built, from where, into where.
 pub(super) struct Plan<'a> {
@@ -46,36 +44,15 @@ impl Plan<'_> {
         command
     }
 
-    /// Runs one step; its output goes to the log, its `[n/m]` to the progress.
-    fn run(&self, step: &str, mut command: Command) -> Result<(), ProvisionError> {
-        let write = |error| PlaceError::new("write", self.log, error);
-        let mut log = File::options().create(true).append(true).open(self.log).map_err(write)?;
-        let errors = log.try_clone().map_err(write)?;
-        command.stdout(Stdio::piped()).stderr(errors);
-        let program = PathBuf::from(command.get_program());
-        let spawn = |source| ProvisionError::Spawn { program: program.clone(), source };
-        let mut group = Group::spawn(&mut command).map_err(spawn)?;
+    /// Runs one step; its `[n/m]` is the progress.
+    fn run(&self, step: &str, command: Command) -> Result<(), ProvisionError> {
         let label = format!("{step} {}", self.name);
-        let mut stage = self.progress.steps(&label, None);
-        if let Some(stdout) = group.child.stdout.take() {
-            for line in BufReader::new(stdout).split(b'\n') {
-                let Ok(line) = line else { break };
-                log.write_all(&line).and_then(|()| log.write_all(b"\n")).map_err(write)?;
-                if let Some((done, total)) = ninja_status(&String::from_utf8_lossy(&line)) {
-                    stage.set_total(total);
-                    stage.set(done);
-                }
+        let step = Step { label: &label, log: self.log, progress: self.progress };
+        step.run(command, |line, stage| {
+            if let Some((done, total)) = ninja_status(line) {
+                stage.set_total(total);
+                stage.set(done);
             }
-        }
-        let status = group.wait().map_err(spawn)?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(ProvisionError::Step {
-            step: label,
-            status: status.to_string(),
-            log: self.log.to_path_buf(),
-            tail: logs::tail(self.log),
         })
     }
 

@@ -8,9 +8,9 @@ use crate::place::PlaceError;
 /// An oracle could not be built, or its installed files differ from its manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
-    /// The registry file has no `[build]`.
-    #[error("oracle {name} cannot be provisioned: {path} has no [build]", path = .path.display())]
-    NoBuild {
+    /// The oracle is not ours to install.
+    #[error("oracle {name} cannot be provisioned: {path} says that it already runs", path = .path.display())]
+    NothingToInstall {
         /// Registry name.
         name: String,
         /// Its file.
@@ -55,6 +55,56 @@ pub enum ProvisionError {
         tool: String,
         /// The searched PATH.
         path: String,
+    },
+    /// No interpreter of the exact minor version.
+    #[error(
+        "no Python {wanted}: no {program} on PATH or among pyenv's versions answers as {wanted} (found: {found}); install it"
+    )]
+    NoPython {
+        /// The minor version.
+        wanted: String,
+        /// The name that was looked for.
+        program: String,
+        /// What was there instead.
+        found: String,
+    },
+    /// No container engine.
+    #[error("no container engine on PATH: expected one of {wanted}; install it")]
+    NoEngine {
+        /// Their programs.
+        wanted: String,
+    },
+    /// The container engine refused or failed.
+    #[error("{command} failed: {status}: {message}")]
+    Engine {
+        /// The command line.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// The last line that it said.
+        message: String,
+    },
+    /// The container engine's image is not the pinned one.
+    #[error("{engine} has no image {image} of digest {expected}: it says {found}")]
+    Image {
+        /// The engine.
+        engine: String,
+        /// The repository.
+        image: String,
+        /// The pin.
+        expected: String,
+        /// What it says.
+        found: String,
+    },
+    /// A bundle is not what its manifest says, or is of another pin.
+    #[error("{path}: expected {expected}, found {found}", path = .path.display())]
+    Bundle {
+        /// The part or the manifest.
+        path: PathBuf,
+        /// What must be there.
+        expected: String,
+        /// What is there.
+        found: String,
     },
     /// A child process cannot be started.
     #[error("cannot run {program}", program = .program.display())]

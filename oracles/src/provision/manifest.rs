@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-use super::ProvisionError;
-use crate::digest::sha256_file;
-use crate::place::{self, PlaceError};
+use super::{ProvisionError, tree};
+use crate::Progress;
+use crate::place;
 use crate::registry::{Build, OracleSpec};
 
 const NAME: &str = "manifest.json";
@@ -24,15 +24,15 @@ pub struct Manifest {
     pub schema_version: u32,
     /// Registry name.
     pub oracle: String,
-    /// Version of the source package.
+    /// Version of the package.
     pub version: String,
-    /// sha256 of the source package.
+    /// sha256 of the package's archive.
     pub source_sha256: String,
     /// The source's commit, when it names one.
     pub commit: Option<String>,
     /// When it was built: UTC, RFC 3339.
     pub built_at: String,
-    /// First line of `--version` of the compilers, cmake and ninja.
+    /// First line of `--version` of what built or installed it; the digest of a lock.
     pub tools: BTreeMap<String, String>,
     /// Every installed file.
     pub files: Vec<InstalledFile>,
@@ -51,43 +51,99 @@ pub struct InstalledFile {
 }
 
 impl Manifest {
-    /// Reads the manifest of `dir`, and refuses when any file differs, is missing or is too many.
-    pub fn read_verified(dir: &Path) -> Result<Self, ProvisionError> {
+    /// Reads the manifest of `dir` without looking at the files.
+    pub fn read(dir: &Path) -> Result<Self, ProvisionError> {
         let path = dir.join(NAME);
         let refuse = |reason: String| ProvisionError::Manifest { path: path.clone(), reason };
         let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
-        let manifest: Self =
-            serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
-        let mut listed: BTreeSet<PathBuf> = BTreeSet::new();
-        for file in &manifest.files {
-            let path = dir.join(&file.path);
-            let found = match sha256_file(&path) {
-                Ok((found, _)) => found,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => "nothing".to_owned(),
-                Err(error) => return Err(PlaceError::new("read", &path, error).into()),
-            };
+        serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))
+    }
+
+    /// Reads the manifest of `dir`, and refuses when any file differs, is missing or is too many.
+    pub fn read_verified(dir: &Path, progress: Progress) -> Result<Self, ProvisionError> {
+        let manifest = Self::read(dir)?;
+        let listed: BTreeMap<PathBuf, &InstalledFile> =
+            manifest.files.iter().map(|file| (dir.join(&file.path), file)).collect();
+        let beside = [dir.join(NAME), dir.join(BUILD_LOG)];
+        let present = tree::files_under(dir)?;
+        let added =
+            present.iter().find(|path| !listed.contains_key(*path) && !beside.contains(path));
+        if let Some(path) = added {
+            return Err(ProvisionError::Unlisted { path: path.clone(), dir: dir.to_path_buf() });
+        }
+        let paths: Vec<PathBuf> = listed.keys().cloned().collect();
+        let label = format!("checking {} {}", manifest.oracle, manifest.version);
+        let found = tree::hashed(&paths, &label, progress)?;
+        for ((path, file), found) in listed.into_iter().zip(found) {
+            let found = found.map_or("nothing".to_owned(), |(sha256, _)| sha256);
             if found != file.sha256 {
                 let (expected, dir) = (file.sha256.clone(), dir.to_path_buf());
                 return Err(ProvisionError::Changed { path, expected, found, dir });
             }
-            listed.insert(path);
         }
-        listed.extend([path.clone(), dir.join(BUILD_LOG)]);
-        match files_under(dir)?.into_iter().find(|path| !listed.contains(path)) {
-            Some(path) => Err(ProvisionError::Unlisted { path, dir: dir.to_path_buf() }),
-            None => Ok(manifest),
+        Ok(manifest)
+    }
+
+    /// The manifest of what is in `stage`, of an oracle that is being installed.
+    pub(super) fn of_stage(
+        spec: &OracleSpec,
+        stage: &Path,
+        tools: BTreeMap<String, String>,
+        progress: Progress,
+    ) -> Result<Self, ProvisionError> {
+        let paths = tree::files_under(stage)?;
+        let found = tree::hashed(&paths, &format!("listing {}", spec.name), progress)?;
+        let files = paths.iter().zip(found).filter_map(|(path, found)| {
+            let (sha256, bytes) = found?;
+            let path = path.strip_prefix(stage).unwrap_or(path).display().to_string();
+            Some(InstalledFile { path, sha256, bytes })
+        });
+        let commit = spec.declared.build.as_ref().and_then(|build| build.commit.as_ref());
+        Ok(Self {
+            schema_version: 1,
+            oracle: spec.name.clone(),
+            version: spec.declared.package.version.clone(),
+            source_sha256: spec.declared.package.archive_sha256.clone(),
+            commit: commit.map(|commit| commit.sha.clone()),
+            built_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            tools,
+            files: files.collect(),
+        })
+    }
+
+    /// The manifest of an oracle that is not ours to install.
+    pub(super) fn of_nothing(spec: &OracleSpec) -> Self {
+        Self {
+            schema_version: 1,
+            oracle: spec.name.clone(),
+            version: spec.declared.package.version.clone(),
+            source_sha256: spec.declared.package.archive_sha256.clone(),
+            commit: None,
+            built_at: String::new(),
+            tools: BTreeMap::new(),
+            files: Vec::new(),
         }
+    }
+
+    /// Writes it into `dir`.
+    pub(super) fn write(&self, dir: &Path) -> Result<(), ProvisionError> {
+        let path = dir.join(NAME);
+        let json = serde_json::to_vec_pretty(self).map_err(|error| ProvisionError::Manifest {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(place::write_whole(&path, &json)?)
     }
 }
 
 /// Copies what is installed from `source` and `built` into `stage`, and writes the manifest.
 pub(super) fn stage(
-    spec: &OracleSpec,
-    build: &Build,
+    (spec, build): (&OracleSpec, &Build),
     source: &Path,
     built: &Path,
     stage: &Path,
     tools: BTreeMap<String, String>,
+    progress: Progress,
 ) -> Result<(), ProvisionError> {
     for target in &build.targets {
         super::copy(&built.join("bin").join(target), &stage.join("bin").join(target))?;
@@ -95,35 +151,12 @@ pub(super) fn stage(
     for relative in chosen(source, &build.files)? {
         super::copy(&source.join(&relative), &stage.join("source").join(&relative))?;
     }
-    let mut files = Vec::new();
-    for path in files_under(stage)? {
-        let (sha256, bytes) =
-            sha256_file(&path).map_err(|error| PlaceError::new("read", &path, error))?;
-        let relative = path.strip_prefix(stage).unwrap_or(&path);
-        files.push(InstalledFile { path: relative.display().to_string(), sha256, bytes });
-    }
-    let manifest = Manifest {
-        schema_version: 1,
-        oracle: spec.name.clone(),
-        version: spec.declared.package.version.clone(),
-        source_sha256: spec.declared.package.archive_sha256.clone(),
-        commit: build.commit.as_ref().map(|commit| commit.sha.clone()),
-        built_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        tools,
-        files,
-    };
-    let path = stage.join(NAME);
-    let json = serde_json::to_vec_pretty(&manifest).map_err(|error| ProvisionError::Manifest {
-        path: path.clone(),
-        reason: error.to_string(),
-    })?;
-    place::write_whole(&path, &json)?;
-    Ok(())
+    Manifest::of_stage(spec, stage, tools, progress)?.write(stage)
 }
 
 /// The files of `source` that a glob chooses, relative to it; a glob that chooses none is refused.
 fn chosen(source: &Path, globs: &[String]) -> Result<BTreeSet<PathBuf>, ProvisionError> {
-    let all: Vec<PathBuf> = files_under(source)?
+    let all: Vec<PathBuf> = tree::files_under(source)?
         .into_iter()
         .filter_map(|path| path.strip_prefix(source).ok().map(Path::to_path_buf))
         .collect();
@@ -146,23 +179,4 @@ fn matcher(glob: &str) -> Result<GlobMatcher, ProvisionError> {
         glob: glob.to_owned(),
         reason: error.kind().to_string(),
     })
-}
-
-/// Every file under `dir`, sorted; links are not followed.
-fn files_under(dir: &Path) -> Result<Vec<PathBuf>, PlaceError> {
-    let mut files = Vec::new();
-    let mut dirs = vec![dir.to_path_buf()];
-    while let Some(dir) = dirs.pop() {
-        let read = |error| PlaceError::new("read", &dir, error);
-        for entry in fs::read_dir(&dir).map_err(read)? {
-            let entry = entry.map_err(read)?;
-            if entry.file_type().map_err(read)?.is_dir() {
-                dirs.push(entry.path());
-            } else {
-                files.push(entry.path());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

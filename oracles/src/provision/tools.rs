@@ -1,12 +1,13 @@
 //! Build tools: those of the build's own PATH, else pinned ones in a private virtual environment.
 
-use std::fs::File;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::ProvisionError;
+use super::step::Step;
 use crate::digest::sha256_bytes;
-use crate::place::{self, Lock, PlaceError};
+use crate::place::{self, Lock};
 use crate::registry::Build;
 use crate::{Home, Progress, logs};
 
@@ -35,14 +36,18 @@ pub(super) fn find(
             return Err(ProvisionError::NoTool { tool, path });
         }
     }
-    let bin = install(home, build, progress)?.join("bin");
+    let bin = environment(home, &build.tools, progress)?.join("bin");
     Ok(Tools { cmake: bin.join("cmake"), ninja: bin.join("ninja") })
 }
 
-/// The virtual environment with `build.tools`, made when it is not there.
-fn install(home: &Home, build: &Build, progress: Progress) -> Result<PathBuf, ProvisionError> {
+/// The folder of a private virtual environment with `tools`, made when it is not there.
+pub(super) fn environment(
+    home: &Home,
+    tools: &BTreeMap<String, String>,
+    progress: Progress,
+) -> Result<PathBuf, ProvisionError> {
     let requirements: Vec<String> =
-        build.tools.iter().map(|(name, version)| format!("{name}=={version}")).collect();
+        tools.iter().map(|(name, version)| format!("{name}=={version}")).collect();
     let hash = sha256_bytes(requirements.join(" ").as_bytes());
     let dir = home.cache.join("tools").join(format!("build-{}", &hash[..12]));
     let _lock = Lock::acquire(&dir, progress)?;
@@ -55,35 +60,12 @@ fn install(home: &Home, build: &Build, progress: Progress) -> Result<PathBuf, Pr
     let log = logs::create(home, "build-tools")?;
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv"]).arg(&dir);
-    run("making an environment for build tools", venv, &log, progress)?;
+    let step = |label| Step { label, log: &log, progress };
+    step("making an environment for build tools").run(venv, |_, _| ())?;
     let mut pip = Command::new(dir.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check"]);
     pip.args(["--progress-bar", "off", "--only-binary", ":all:"]).args(&requirements);
-    run(&format!("pip install {}", requirements.join(" ")), pip, &log, progress)?;
+    step(&format!("pip install {}", requirements.join(" "))).run(pip, |_, _| ())?;
     place::write_whole(&whole, requirements.join("\n").as_bytes())?;
     Ok(dir)
-}
-
-fn run(
-    step: &str,
-    mut command: Command,
-    log: &Path,
-    progress: Progress,
-) -> Result<(), ProvisionError> {
-    let write = |error| PlaceError::new("write", log, error);
-    let output = File::options().create(true).append(true).open(log).map_err(write)?;
-    let errors = output.try_clone().map_err(write)?;
-    command.stdin(Stdio::null()).stdout(output).stderr(errors);
-    let _stage = progress.steps(step, None);
-    let program = PathBuf::from(command.get_program());
-    let status = command.status().map_err(|source| ProvisionError::Spawn { program, source })?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(ProvisionError::Step {
-        step: step.to_owned(),
-        status: status.to_string(),
-        log: log.to_path_buf(),
-        tail: logs::tail(log),
-    })
 }

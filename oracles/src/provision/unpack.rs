@@ -1,7 +1,7 @@
 //! Unpacking a source archive: regular files and folders, inside the target and nowhere else.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Component, Path};
 
 use flate2::read::GzDecoder;
@@ -22,7 +22,20 @@ pub(super) fn unpack(
     place::create_dir(&partial)?;
     let unreadable = |source| ProvisionError::Archive { archive: archive.to_path_buf(), source };
     let file = File::open(archive).map_err(unreadable)?;
-    let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
+    entries(GzDecoder::new(BufReader::new(file)), archive, &partial, progress)?;
+    place::rename(&partial, target)?;
+    Ok(())
+}
+
+/// Unpacks the tar that `stream` of `archive` is into the folder `target`.
+pub(super) fn entries(
+    stream: impl Read,
+    archive: &Path,
+    target: &Path,
+    progress: Progress,
+) -> Result<(), ProvisionError> {
+    let unreadable = |source| ProvisionError::Archive { archive: archive.to_path_buf(), source };
+    let mut tar = tar::Archive::new(stream);
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
     let mut stage = progress.steps(&format!("unpacking {name}"), None);
     for entry in tar.entries().map_err(unreadable)? {
@@ -42,14 +55,13 @@ pub(super) fn unpack(
             _ => return Err(refuse("it is neither a file nor a folder")),
         }
         let inside = entry
-            .unpack_in(&partial)
-            .map_err(|error| PlaceError::new("write", &partial.join(&path), error))?;
+            .unpack_in(target)
+            .map_err(|error| PlaceError::new("write", &target.join(&path), error))?;
         if !inside {
             return Err(refuse("its path leaves the folder"));
         }
         stage.advance(1);
     }
-    place::rename(&partial, target)?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use oracles::Progress;
 use oracles::provision::{Manifest, ProvisionError};
 
 use crate::fixture::{Place, installation};
@@ -10,18 +11,18 @@ use crate::fixture::{Place, installation};
 fn every_byte_is_checked() {
     let place = Place::new();
     let oracle = installation(&place);
-    assert_eq!(Manifest::read_verified(&oracle.dir).unwrap(), oracle.manifest);
+    assert_eq!(Manifest::read_verified(&oracle.dir, Progress::Silent).unwrap(), oracle.manifest);
 
     let vocabulary = oracle.vocabularies_dir().join("ggml-vocab-x.gguf");
     fs::write(&vocabulary, b"GGUG").unwrap();
-    let error = Manifest::read_verified(&oracle.dir).unwrap_err();
+    let error = Manifest::read_verified(&oracle.dir, Progress::Silent).unwrap_err();
     assert!(
         matches!(&error, ProvisionError::Changed { path, .. } if *path == vocabulary),
         "{error}"
     );
 
     fs::remove_file(&vocabulary).unwrap();
-    let error = Manifest::read_verified(&oracle.dir).unwrap_err();
+    let error = Manifest::read_verified(&oracle.dir, Progress::Silent).unwrap_err();
     assert!(
         matches!(&error, ProvisionError::Changed { found, .. } if found == "nothing"),
         "{error}"
@@ -34,7 +35,7 @@ fn a_file_too_many_is_refused() {
     let oracle = installation(&place);
     let library = oracle.dir.join("bin/libggml.so");
     fs::write(&library, b"").unwrap();
-    let error = Manifest::read_verified(&oracle.dir).unwrap_err();
+    let error = Manifest::read_verified(&oracle.dir, Progress::Silent).unwrap_err();
     assert!(matches!(&error, ProvisionError::Unlisted { path, .. } if *path == library), "{error}");
 }
 
@@ -45,6 +46,6 @@ fn a_manifest_with_an_unknown_key_is_refused() {
     let path = oracle.dir.join("manifest.json");
     let text = fs::read_to_string(&path).unwrap().replacen('{', r#"{"extra":1,"#, 1);
     fs::write(&path, text).unwrap();
-    let error = Manifest::read_verified(&oracle.dir).unwrap_err();
+    let error = Manifest::read_verified(&oracle.dir, Progress::Silent).unwrap_err();
     assert!(matches!(&error, ProvisionError::Manifest { reason, .. } if reason.contains("extra")));
 }

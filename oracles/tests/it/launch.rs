@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use oracles::Error;
 use oracles::launch::{LaunchError, LaunchSettings, Server, launch};
 use oracles::provision::ProvisionError;
 use oracles::verbs::{CompletionRequest, FinishReason, Oracle, VerbError};
+use oracles::{Error, Progress};
 
 use crate::fixture::{Place, example, installation, model, workspace};
 
@@ -24,7 +24,7 @@ fn settings(fault: &str) -> LaunchSettings {
 }
 
 fn start(place: &Place, settings: &LaunchSettings) -> oracles::Result<Server> {
-    launch(&place.home, &installation(place), &model(place), settings)
+    launch(&place.home, &installation(place), &model(place), settings, Progress::Silent)
 }
 
 fn failed(place: &Place, settings: &LaunchSettings) -> LaunchError {
@@ -77,7 +77,7 @@ fn a_server_is_ready_and_says_who_it_is() {
     assert!(
         matches!(&error, VerbError::Refused { status: 400, message, .. } if message == "no such token")
     );
-    let id = server.process_id();
+    let id = server.process_id().unwrap();
     assert!(alive(id));
     drop(server);
     assert!(!alive(id));
@@ -164,7 +164,9 @@ fn a_changed_executable_is_not_started() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, bytes).unwrap();
-    let error = launch(&place.home, &oracle, &model(&place), &settings("nothing")).unwrap_err();
+    let error =
+        launch(&place.home, &oracle, &model(&place), &settings("nothing"), Progress::Silent)
+            .unwrap_err();
     match error {
         Error::Provision(ProvisionError::Changed { path: named, .. }) => assert_eq!(named, path),
         other => panic!("{other}"),
@@ -176,7 +178,13 @@ fn a_folder_is_not_a_checkpoint_of_this_oracle() {
     let place = Place::new();
     let mut checkpoint = model(&place);
     checkpoint.path = place.dir.path().to_path_buf();
-    let error = launch(&place.home, &installation(&place), &checkpoint, &settings("nothing"));
+    let error = launch(
+        &place.home,
+        &installation(&place),
+        &checkpoint,
+        &settings("nothing"),
+        Progress::Silent,
+    );
     assert!(matches!(error, Err(Error::Launch(LaunchError::Checkpoint { .. }))));
 }
 
@@ -189,7 +197,7 @@ fn grandchild(log: &Path) -> u32 {
 fn the_whole_group_ends_with_the_server() {
     let place = Place::new();
     let server = start(&place, &settings("grandchild")).unwrap();
-    let (child, grandchild) = (server.process_id(), grandchild(server.log()));
+    let (child, grandchild) = (server.process_id().unwrap(), grandchild(server.log()));
     assert!(alive(child) && alive(grandchild));
     drop(server);
     assert!(ends(child) && ends(grandchild));
@@ -199,7 +207,7 @@ fn the_whole_group_ends_with_the_server() {
 fn a_panic_leaves_no_orphan() {
     let place = Place::new();
     let server = start(&place, &settings("nothing")).unwrap();
-    let id = server.process_id();
+    let id = server.process_id().unwrap();
     let thread = std::thread::spawn(move || {
         let _server = server;
         panic!("as planned");

@@ -1,12 +1,12 @@
 //! The pinned llama.cpp on the pinned checkpoint. Ignored by default: it needs both in the cache
 //! (`gate oracle provision llama-cpp`, `gate fetch smollm2-135m-instruct-q4_1`).
 
-use oracles::Home;
 use oracles::checkpoint::{self, CheckpointSpec};
 use oracles::launch::{LaunchSettings, launch};
 use oracles::provision;
 use oracles::registry::OracleSpec;
 use oracles::verbs::{CompletionRequest, FinishReason, Message, Oracle};
+use oracles::{Home, Progress};
 
 use crate::fixture::workspace;
 
@@ -15,10 +15,12 @@ use crate::fixture::workspace;
 fn the_capital_of_france() {
     let home = Home::find(Some(&workspace()), None).unwrap();
     let spec = OracleSpec::load(&home, "llama-cpp").unwrap();
-    let oracle = provision::provisioned(&home, &spec).unwrap().expect("provisioned");
+    let oracle =
+        provision::provisioned(&home, &spec, Progress::Silent).unwrap().expect("provisioned");
     let spec = CheckpointSpec::load(&home, "smollm2-135m-instruct-q4_1").unwrap();
     let checkpoint = checkpoint::resident(&home, &spec).unwrap().expect("fetched");
-    let mut server = launch(&home, &oracle, &checkpoint, &LaunchSettings::default()).unwrap();
+    let mut server =
+        launch(&home, &oracle, &checkpoint, &LaunchSettings::default(), Progress::Silent).unwrap();
 
     let text = "The capital of France is";
     let prompt_ids = server.tokenize(text, false, false).unwrap();

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::client::Client;
-use super::{LaunchError, LaunchSettings};
-use crate::checkpoint::Checkpoint;
+use super::super::LaunchError;
+use super::super::http::Http;
+use super::super::start::Start;
 use crate::process::POLL;
-use crate::provision::Provisioned;
+use crate::registry::LaunchSpec;
 use crate::verbs::Identity;
 
 /// How long the log may take to show what was written before readiness.
@@ -23,9 +23,8 @@ const RESOLVED: &str = "flash_attn_resolved";
 
 /// What was started, to be compared with what it says.
 pub(super) struct Question<'a> {
-    pub(super) oracle: &'a Provisioned,
-    pub(super) checkpoint: &'a Checkpoint,
-    pub(super) settings: &'a LaunchSettings,
+    pub(super) start: &'a Start<'a>,
+    pub(super) launch: &'a LaunchSpec,
     pub(super) executable: &'a Path,
     pub(super) flags: &'a [String],
     pub(super) log: &'a Path,
@@ -33,9 +32,9 @@ pub(super) struct Question<'a> {
 
 impl Question<'_> {
     /// The identity, and the size of the vocabulary.
-    pub(super) fn ask(&self, client: &Client) -> Result<(Identity, usize), LaunchError> {
-        let props = client.get("props", "/props")?;
-        let models = client.get("models", "/v1/models")?;
+    pub(super) fn ask(&self, http: &Http) -> Result<(Identity, usize), LaunchError> {
+        let props = http.get("props", "/props")?;
+        let models = http.get("models", "/v1/models")?;
         let said = self.read_log()?;
         self.check(&props, &said)?;
         let meta = models.pointer("/data/0/meta");
@@ -45,24 +44,8 @@ impl Question<'_> {
         Ok((identity, vocabulary as usize))
     }
 
-    /// The flags with the checkpoint named by its file: where a cache lies says nothing about what ran, and the
-    /// checkpoint's digest is kept beside the identity.
-    fn portable_flags(&self) -> Vec<String> {
-        let path = self.checkpoint.path.display().to_string();
-        let name = self.checkpoint.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let portable = |flag: &String| match &name {
-            Some(name) if *flag == path => name.clone(),
-            _ => flag.clone(),
-        };
-        self.flags.iter().map(portable).collect()
-    }
-
     fn silent(&self, key: &str) -> LaunchError {
-        LaunchError::Silent {
-            oracle: self.oracle.spec.name.clone(),
-            key: key.to_owned(),
-            log: self.log.to_path_buf(),
-        }
+        self.start.silent(key, self.log)
     }
 
     /// The log's account of the configuration, once all of it is there.
@@ -81,25 +64,20 @@ impl Question<'_> {
 
     fn check(&self, props: &Value, said: &Said) -> Result<(), LaunchError> {
         let expect = |key: &str, expected: &str, found: &str| {
-            if expected == found {
-                return Ok(());
-            }
-            Err(LaunchError::Contradiction {
-                oracle: self.oracle.spec.name.clone(),
-                key: key.to_owned(),
-                expected: expected.to_owned(),
-                found: found.to_owned(),
-                log: self.log.to_path_buf(),
-            })
+            self.start.expect(self.log, key, expected, found)
         };
         let prop = |key: &str| match props.pointer(key) {
             Some(Value::String(text)) => Ok(text.clone()),
             Some(value) => Ok(value.to_string()),
             None => Err(self.silent(key)),
         };
-        expect("model_path", &self.checkpoint.path.display().to_string(), &prop("/model_path")?)?;
+        expect(
+            "model_path",
+            &self.start.checkpoint.path.display().to_string(),
+            &prop("/model_path")?,
+        )?;
         expect("total_slots", "1", &prop("/total_slots")?)?;
-        if let Some(build) = &self.oracle.spec.declared.build
+        if let Some(build) = &self.start.oracle.spec.declared.build
             && let Some(commit) = &build.commit
         {
             // `bNUMBER-COMMIT`, the commit shortened.
@@ -109,7 +87,7 @@ impl Question<'_> {
                 expect("build_info", &commit.sha, &info)?;
             }
         }
-        let settings = self.settings;
+        let settings = self.start.settings;
         // A batch is never larger than the context, nor a physical batch than a logical one.
         let batch = settings.batch.min(settings.context);
         for (key, expected) in [
@@ -121,14 +99,11 @@ impl Question<'_> {
         ] {
             expect(key, &expected.to_string(), said.setting(key))?;
         }
-        if let Some(launch) = &self.oracle.spec.declared.launch {
-            let list = |features: &[String]| {
-                features.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
-            };
-            let expected = list(&launch.cpu_features).join(" ");
-            expect("cpu features", &expected, &list(&said.cpu_features).join(" "))?;
-        }
-        Ok(())
+        let list = |features: &[String]| {
+            features.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        };
+        let expected = list(&self.launch.cpu_features).join(" ");
+        expect("cpu features", &expected, &list(&said.cpu_features).join(" "))
     }
 
     fn identity(
@@ -137,7 +112,7 @@ impl Question<'_> {
         meta: Option<&Value>,
         said: Said,
     ) -> Result<Identity, LaunchError> {
-        let manifest = &self.oracle.manifest;
+        let manifest = &self.start.oracle.manifest;
         let mut build: BTreeMap<String, String> = self.version()?;
         build.extend(manifest.tools.clone());
         build.extend(manifest.commit.clone().map(|commit| ("commit".to_owned(), commit)));
@@ -155,18 +130,16 @@ impl Question<'_> {
             settings.extend(value.map(|value| (key.to_owned(), plain(value))));
         }
         build.extend(props.get("build_info").map(|info| ("build_info".to_owned(), plain(info))));
-        let launch = self.oracle.spec.declared.launch.as_ref();
-        let executable = launch.map_or("", |launch| launch.executable.as_str());
-        let binary_sha256 = self.oracle.executable_sha256(executable);
+        let binary_sha256 = self.start.oracle.executable_sha256(&self.launch.executable);
         Ok(Identity {
-            name: self.oracle.spec.name.clone(),
+            name: self.start.oracle.spec.name.clone(),
             version: manifest.version.clone(),
             source_sha256: manifest.source_sha256.clone(),
             binary_sha256: binary_sha256
                 .ok_or_else(|| self.silent("executable's digest"))?
                 .to_owned(),
             build,
-            flags: self.portable_flags(),
+            flags: self.start.portable(self.flags),
             cpu_features: said.cpu_features,
             settings,
         })
@@ -174,12 +147,10 @@ impl Question<'_> {
 
     /// What `--version` prints: `version: ...` and `built with ...`.
     fn version(&self) -> Result<BTreeMap<String, String>, LaunchError> {
-        let environment =
-            self.oracle.spec.declared.launch.as_ref().map(|launch| &launch.environment);
         let output = Command::new(self.executable)
             .arg("--version")
             .env_clear()
-            .envs(environment.into_iter().flatten())
+            .envs(&self.launch.environment)
             .output()
             .map_err(|source| LaunchError::Spawn {
                 executable: self.executable.to_path_buf(),

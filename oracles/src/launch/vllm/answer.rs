@@ -1,0 +1,170 @@
+//! Reading a completion of vLLM: a pure function that believes nothing.
+
+use serde_json::Value;
+
+use crate::launch::answer::{Fault, ids, logprob, shown, text};
+use crate::verbs::{Completion, CompletionRequest, FinishReason, Step};
+
+/// The one choice of an answer, as a completion that is not checked against the request yet but in its prompt.
+pub(super) fn completion(answer: &Value, request: &CompletionRequest) -> Result<Completion, Fault> {
+    let choices = answer.get("choices").and_then(Value::as_array).map(Vec::as_slice);
+    let Some([choice]) = choices else {
+        return Err(Fault::new("choices", "one", shown(answer.get("choices"))));
+    };
+    if ids(choice, "prompt_token_ids")? != request.prompt_ids {
+        let found = shown(choice.get("prompt_token_ids"));
+        return Err(Fault::new("prompt_token_ids", "those of the request", found));
+    }
+    let ids = ids(choice, "token_ids")?;
+    let reason = choice.get("finish_reason");
+    let finish_reason = match reason.and_then(Value::as_str) {
+        Some("length") => FinishReason::Length,
+        Some("stop") => FinishReason::Stop,
+        _ => return Err(Fault::new("finish_reason", "length or stop", shown(reason))),
+    };
+    let counted = answer.pointer("/usage/completion_tokens");
+    if counted.and_then(Value::as_u64) != Some(ids.len() as u64) {
+        let expected = ids.len().to_string();
+        return Err(Fault::new("usage.completion_tokens", expected, shown(counted)));
+    }
+    let steps = match choice.get("logprobs") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(logprobs) => steps(logprobs, request)?,
+    };
+    Ok(Completion { ids, text: text(choice, "text")?, finish_reason, steps })
+}
+
+fn steps(logprobs: &Value, request: &CompletionRequest) -> Result<Vec<Step>, Fault> {
+    let list = |key: &str| {
+        let value = logprobs.get(key);
+        let list = value.and_then(Value::as_array);
+        list.ok_or_else(|| Fault::new(format!("logprobs.{key}"), "a list", shown(value)))
+    };
+    let (tokens, chosen, tops) = (list("tokens")?, list("token_logprobs")?, list("top_logprobs")?);
+    if tokens.len() != chosen.len() || tokens.len() != tops.len() {
+        let found = format!("{}, {} and {}", tokens.len(), chosen.len(), tops.len());
+        return Err(Fault::new("logprobs", "lists of one length", found));
+    }
+    let entries = tokens.iter().zip(chosen).zip(tops).enumerate();
+    entries
+        .map(|(index, ((token, chosen), top))| {
+            let key = format!("logprobs[{index}]");
+            let id = token_id(token.as_str(), &key)?;
+            let top = top
+                .as_object()
+                .ok_or_else(|| Fault::new(&key, "a map of log-probabilities", shown(Some(top))))?
+                .iter()
+                .map(|(token, value)| {
+                    Ok((token_id(Some(token), &key)?, logprob(Some(value), &key)?))
+                })
+                .collect::<Result<Vec<_>, Fault>>()?;
+            let logprob = Some(logprob(Some(chosen), &key)?);
+            Ok(Step { id, logprob, top: window(top, id, request) })
+        })
+        .collect()
+}
+
+/// The most probable ones alone: the chosen token is listed in addition where it is not among them.
+fn window(mut top: Vec<(u32, f32)>, chosen: u32, request: &CompletionRequest) -> Vec<(u32, f32)> {
+    let wanted = request.top_logprobs as usize;
+    if top.len() == wanted + 1 {
+        let worst = top.iter().map(|(_, logprob)| *logprob).min_by(f32::total_cmp);
+        top.retain(|(id, logprob)| *id != chosen || Some(*logprob) != worst);
+    }
+    top
+}
+
+/// `token_id:7042`.
+fn token_id(token: Option<&str>, key: &str) -> Result<u32, Fault> {
+    let id = token.and_then(|token| token.strip_prefix("token_id:")?.parse().ok());
+    id.ok_or_else(|| Fault::new(key, "token_id:N", token.unwrap_or("nothing")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::launch::answer;
+
+    fn request() -> CompletionRequest {
+        CompletionRequest {
+            prompt_ids: vec![1, 2],
+            max_tokens: 2,
+            top_logprobs: 2,
+            ignore_eos: false,
+        }
+    }
+
+    /// An answer as vLLM 0.25.0 gives it, without what is not read.
+    fn good() -> Value {
+        json!({
+            "choices": [{
+                "text": "%", "finish_reason": "length", "token_ids": [37, 262],
+                "prompt_token_ids": [1, 2],
+                "logprobs": {
+                    "tokens": ["token_id:37", "token_id:262"],
+                    "token_logprobs": [-2.0, -2.5],
+                    "top_logprobs": [
+                        {"token_id:37": -2.0, "token_id:240": -2.75},
+                        {"token_id:262": -2.5, "token_id:237": -2.5},
+                    ],
+                },
+            }],
+            "usage": {"prompt_tokens": 2, "completion_tokens": 2},
+        })
+    }
+
+    fn read(answer: &Value) -> Result<Completion, Fault> {
+        completion(answer, &request()).and_then(|read| answer::complete(read, &request(), 320))
+    }
+
+    #[test]
+    fn a_good_answer_is_read() {
+        let read = read(&good()).unwrap();
+        assert_eq!(
+            (read.ids.as_slice(), read.finish_reason),
+            (&[37, 262][..], FinishReason::Length)
+        );
+        assert_eq!(read.steps[0].top, [(37, -2.0), (240, -2.75)]);
+        // Equal log-probabilities: the lower id first, whatever was chosen.
+        assert_eq!(read.steps[1].top, [(237, -2.5), (262, -2.5)]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_key() {
+        let cases = [
+            ("/choices/0/token_ids", json!([37]), "usage.completion_tokens"),
+            ("/choices/0/token_ids", json!([38, 262]), "steps[0]"),
+            ("/choices/0/prompt_token_ids", json!([1]), "prompt_token_ids"),
+            ("/choices/0/finish_reason", json!("abort"), "finish_reason"),
+            ("/choices/0/logprobs", json!(null), "steps"),
+            ("/choices/0/logprobs/tokens/0", json!("%"), "logprobs[0]"),
+            ("/choices/0/logprobs/token_logprobs/0", json!(null), "logprobs[0]"),
+            ("/choices/0/logprobs/token_logprobs/0", json!(-2.75), "steps[0]"),
+            ("/choices/0/logprobs/top_logprobs/0", json!({"token_id:37": -2.0}), "steps[0]"),
+            ("/choices/0/logprobs/top_logprobs", json!([]), "logprobs"),
+            ("/usage/completion_tokens", json!(3), "usage.completion_tokens"),
+        ];
+        for (pointer, value, key) in cases {
+            let mut answer = good();
+            *answer.pointer_mut(pointer).unwrap() = value;
+            assert_eq!(read(&answer).unwrap_err().key, key, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_chosen_token_beside_the_window_is_left_out_of_it() {
+        let mut answer = good();
+        // An end was forbidden: what was chosen is the third.
+        answer["choices"][0]["token_ids"] = json!([9, 262]);
+        answer["choices"][0]["logprobs"]["tokens"][0] = json!("token_id:9");
+        answer["choices"][0]["logprobs"]["token_logprobs"][0] = json!(-3.0);
+        answer["choices"][0]["logprobs"]["top_logprobs"][0]["token_id:9"] = json!(-3.0);
+        let request = CompletionRequest { ignore_eos: true, ..request() };
+        let read = completion(&answer, &request).unwrap();
+        let read = answer::complete(read, &request, 320).unwrap();
+        assert_eq!(read.steps[0].top, [(37, -2.0), (240, -2.75)]);
+        assert_eq!(read.steps[0].logprob, Some(-3.0));
+    }
+}

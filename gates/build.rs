@@ -8,12 +8,13 @@ fn main() {
         Ok(digest) => println!("cargo:rustc-env=GATE_HARNESS_SHA256={digest}"),
         Err(error) => println!("cargo:warning=no harness digest: {error}"),
     }
-    for path in ["Cargo.lock", "Cargo.toml", "gates/build.rs"] {
-        println!("cargo:rerun-if-changed={}", root.join(path).display());
+    // Relative, because two clones may share a target folder: each is to look at its own sources.
+    for path in ["../Cargo.lock", "../Cargo.toml", "build.rs"] {
+        println!("cargo:rerun-if-changed={path}");
     }
     for name in ["gates", "oracles", "records"] {
         for part in ["src", "Cargo.toml"] {
-            println!("cargo:rerun-if-changed={}", root.join(name).join(part).display());
+            println!("cargo:rerun-if-changed=../{name}/{part}");
         }
     }
 }

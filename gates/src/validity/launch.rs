@@ -12,11 +12,13 @@ use crate::rule::Rule;
 use crate::spec::LaunchSpec;
 
 /// Flags that every launch chooses anew: they say where, not how.
-const WHERE: [&str; 3] = ["--model", "--host", "--port"];
-/// Flags of the number of threads; the first is always there.
+const WHERE: [&str; 4] = ["--model", "--served-model-name", "--host", "--port"];
+/// Flags of the number of threads.
 const THREADS: [&str; 2] = ["--threads", "--threads-batch"];
 /// Flags of the context's length, by whichever name the oracle has for it.
-const CONTEXT: [&str; 2] = ["--ctx-size", "--context"];
+const CONTEXT: [&str; 3] = ["--ctx-size", "--context", THREADLESS];
+/// The context's length where the server has no flag for threads (vLLM's).
+const THREADLESS: &str = "--max-model-len";
 
 /// V-WORKLOAD for what the spec's `[launch]` decides, V-PIN for what the registry file does. All differences are told.
 pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -> Vec<Violation> {
@@ -68,7 +70,9 @@ fn workload(golden: &GoldenManifest, line: &CommandLine<'_>, spec: &LaunchSpec) 
         );
         found.push(Violation { rule: Rule::Workload, reason });
     };
-    differs("threads", spec.threads, THREADS[0], line.value(THREADS[0]));
+    if line.value(THREADLESS).is_none() {
+        differs("threads", spec.threads, THREADS[0], line.value(THREADS[0]));
+    }
     if let Some(batch) = line.value(THREADS[1]) {
         differs("threads", spec.threads, THREADS[1], Some(batch));
     }

@@ -158,7 +158,9 @@ fn every_golden_of_the_workspace_is_whole() {
     let home = oracles::Home { root: crate::fixture::workspace(), cache: "unused".into() };
     let mut read = 0;
     for oracle in fs::read_dir(home.root.join("oracles/goldens")).unwrap() {
-        for gate in fs::read_dir(oracle.unwrap().path()).unwrap() {
+        // A file there is none of an oracle's.
+        let Ok(gates) = fs::read_dir(oracle.unwrap().path()) else { continue };
+        for gate in gates {
             let golden = Golden::read_dir(&gate.unwrap().path()).unwrap().unwrap();
             assert!(!golden.cases.is_empty());
             read += 1;

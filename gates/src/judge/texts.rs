@@ -39,14 +39,16 @@ pub(super) fn judge(corpora: &[TextCorpus]) -> Judgement {
         Measurement::count(Metric::Divergences, failed as u64),
     ];
     judgement.divergences = outcomes.iter().flat_map(values).collect();
-    judgement.report = outcomes.iter().flat_map(lines).collect();
+    let width = outcomes.iter().map(|outcome| outcome.name.len()).max().unwrap_or_default();
+    judgement.report = outcomes.iter().flat_map(|outcome| lines(outcome, width)).collect();
     judgement
 }
 
-fn lines(outcome: &CorpusOutcome) -> Vec<String> {
+/// One line a corpus, its name padded to `width`, and some of its failures.
+fn lines(outcome: &CorpusOutcome, width: usize) -> Vec<String> {
     let exact = outcome.texts - outcome.failures.len();
     let mut lines = vec![format!(
-        "{:<16} {exact}/{} exact, {}",
+        "{:<width$}  {exact}/{} exact, {}",
         outcome.name,
         count(outcome.texts, "text", "texts"),
         count(outcome.ids, "id", "ids")
@@ -91,5 +93,48 @@ pub(super) fn difference_words(difference: &PromptDifference) -> String {
             let id = |id: &Option<u32>| id.map_or("nothing".to_owned(), |id| id.to_string());
             format!("ids part at index {at}: ours {}, oracle {}", id(found), id(expected))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::TextSample;
+    use crate::spec::Decoding;
+    use crate::subject::{Defect, Tokenized};
+
+    fn corpus(name: &str, encoded: &[Option<u32>]) -> TextCorpus {
+        let text = |id: &Option<u32>| TextSample {
+            id: "t".into(),
+            text: "a".into(),
+            expected: vec![1],
+            encoded: id.map_or(Err(Defect::Missing), |id| {
+                Ok(Tokenized { ids: Some(vec![id]), text: None })
+            }),
+            decoded: Ok(Tokenized { ids: None, text: Some("a".into()) }),
+            conversation: false,
+        };
+        let texts = encoded.iter().map(text).collect();
+        TextCorpus { name: name.into(), decoding: Decoding::Exact, texts }
+    }
+
+    #[test]
+    fn counts_agree_with_their_words() {
+        let reason = |corpora: &[TextCorpus]| judge(corpora).reason;
+        assert_eq!(reason(&[corpus("v", &[Some(1)])]), "1/1 text exact (1 id, 1 vocabulary)");
+        let two = [corpus("v", &[Some(1), Some(1)]), corpus("longer", &[Some(1)])];
+        assert_eq!(reason(&two), "3/3 texts exact (3 ids, 2 vocabularies)");
+        assert_eq!(
+            judge(&two).report,
+            ["v       2/2 texts exact, 2 ids", "longer  1/1 text exact, 1 id"]
+        );
+        assert_eq!(
+            reason(&[corpus("v", &[Some(1), Some(2)])]),
+            "1/2 texts exact; 1 differs, in 1 of 1 vocabulary"
+        );
+        assert_eq!(
+            reason(&[corpus("v", &[None, Some(2)]), corpus("w", &[Some(1)])]),
+            "1/3 texts exact; 2 differ, in 1 of 2 vocabularies"
+        );
     }
 }

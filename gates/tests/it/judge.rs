@@ -41,6 +41,10 @@ fn a_gate_of_another_tree_judges_nothing() {
     assert_eq!((verdict.word, verdict.rules), (Word::Void, vec!["V-DIRTY".to_owned()]));
     assert!(verdict.reason.contains("this `gate` was not built from this tree"));
     assert_eq!(last(&workspace).compared, 0);
+    // Sources that cannot be read are no excuse.
+    fs::remove_file(workspace.path("records/Cargo.toml")).unwrap();
+    assert_eq!(workspace.gate(&["run", "tiny"]).status, 4);
+    assert_eq!(last(&workspace).verdict.rules, ["V-DIRTY"]);
     let proof = workspace.gate(&["prove", "tiny"]);
     assert_ne!(proof.status, 0, "{proof:?}");
 }

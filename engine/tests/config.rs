@@ -21,6 +21,8 @@ enum Kind {
 }
 use Kind::{Number, Size, Text};
 
+const EPSILON: &str = "llama.attention.layer_norm_rms_epsilon";
+
 /// The keys of a llama that is accepted.
 const GGUF_KEYS: [(&str, Kind); 10] = [
     ("general.architecture", Text("llama")),
@@ -30,7 +32,7 @@ const GGUF_KEYS: [(&str, Kind); 10] = [
     ("llama.feed_forward_length", Size(16)),
     ("llama.attention.head_count", Size(4)),
     ("llama.attention.head_count_kv", Size(2)),
-    ("llama.attention.layer_norm_rms_epsilon", Number(1e-5)),
+    (EPSILON, Number(1e-5)),
     ("llama.rope.freq_base", Number(1e4)),
     ("llama.rope.dimension_count", Size(2)),
 ];
@@ -66,6 +68,11 @@ fn config_json() -> Value {
         "max_position_embeddings": 128, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
         "hidden_act": "silu", "tie_word_embeddings": true, "dtype": "float32",
     })
+}
+
+fn llama3(low: f64, high: f64, context: u32) -> Value {
+    json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": low, "high_freq_factor": high,
+           "original_max_position_embeddings": context})
 }
 
 fn read_gguf(folder: &Path, keys: &[(&str, Kind)]) -> Result<ModelConfig, ConfigError> {
@@ -107,7 +114,7 @@ fn the_unchanged_configurations_are_accepted() {
 
 #[test]
 fn gguf_configurations_that_are_refused() {
-    let cases: [(&str, &str, Option<Kind>); 12] = [
+    let cases: [(&str, &str, Option<Kind>); 22] = [
         ("missing key", "llama.embedding_length", None),
         ("no architecture", "general.architecture", None),
         ("unknown family", "general.architecture", Some(Text("mamba"))),
@@ -118,7 +125,17 @@ fn gguf_configurations_that_are_refused() {
         ("values wider than keys", "llama.attention.value_length", Some(Size(4))),
         ("another vocabulary", "llama.vocab_size", Some(Size(4))),
         ("heads that do not divide", "llama.attention.head_count_kv", Some(Size(3))),
-        ("no heads", "llama.attention.head_count_kv", Some(Size(0))),
+        ("no key-value heads", "llama.attention.head_count_kv", Some(Size(0))),
+        ("no heads", "llama.attention.head_count", Some(Size(0))),
+        ("heads wider than the model", "llama.attention.head_count", Some(Size(16))),
+        ("odd heads", "llama.attention.key_length", Some(Size(3))),
+        ("no context", "llama.context_length", Some(Size(0))),
+        ("an epsilon that is no number", EPSILON, Some(Number(f32::NAN))),
+        ("a base that is infinite", "llama.rope.freq_base", Some(Number(f32::INFINITY))),
+        ("first token beyond the vocabulary", "tokenizer.ggml.bos_token_id", Some(Size(3))),
+        ("last token beyond the vocabulary", "tokenizer.ggml.eos_token_id", Some(Size(u32::MAX))),
+        ("turn's end beyond the vocabulary", "tokenizer.ggml.eot_token_id", Some(Size(3))),
+        ("scaling without factor", "llama.rope.scaling.type", Some(Text("linear"))),
         ("no layers", "llama.block_count", Some(Size(0))),
     ];
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +143,16 @@ fn gguf_configurations_that_are_refused() {
     for (case, key, value) in cases {
         let mut keys: Vec<_> = GGUF_KEYS.into_iter().filter(|(name, _)| *name != key).collect();
         keys.extend(value.map(|value| (key, value)));
+        if case == "odd heads" || case.starts_with("heads wider") {
+            keys.retain(|(name, _)| *name != "llama.rope.dimension_count");
+        }
         report(&mut text, folder.path(), case, read_gguf(folder.path(), &keys));
+    }
+    for factor in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let mut keys = GGUF_KEYS.to_vec();
+        keys.push(("llama.rope.scaling.type", Text("linear")));
+        keys.push(("llama.rope.scaling.factor", Number(factor)));
+        report(&mut text, folder.path(), "a factor", read_gguf(folder.path(), &keys));
     }
     insta::assert_snapshot!(text);
 }
@@ -148,15 +174,27 @@ fn folders_whose_configuration_is_refused() {
         ("scaling without factor", "rope_scaling", json!({"rope_type": "linear"})),
         ("unknown key of scaling", "rope_scaling", json!({"rope_type": "default", "beta_fast": 1})),
         ("heads that do not divide", "num_key_value_heads", json!(3)),
+        ("no heads", "num_attention_heads", json!(0)),
+        ("no key-value heads", "num_key_value_heads", json!(0)),
         ("odd heads", "head_dim", json!(3)),
+        ("heads wider than the model", "num_attention_heads", json!(16)),
         ("no layers", "num_hidden_layers", json!(0)),
+        ("an epsilon of one", "rms_norm_eps", json!(1)),
+        ("a base beyond a single", "rope_theta", json!(1e300)),
+        ("a factor of zero", "rope_scaling", json!({"rope_type": "linear", "factor": 0.0})),
+        ("bands that cross", "rope_scaling", llama3(4.0, 1.0, 128)),
+        ("an original context of zero", "rope_scaling", llama3(1.0, 4.0, 0)),
+        ("first token beyond the vocabulary", "bos_token_id", json!(3)),
+        ("last token beyond the vocabulary", "eos_token_id", json!(3)),
+        ("one of the last tokens beyond it", "eos_token_id", json!([2, 3])),
+        ("a last token below zero", "eos_token_id", json!(-1)),
     ];
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::new();
     for (case, key, value) in cases {
         let mut config = config_json();
         config[key] = value;
-        let read = read_folder(folder.path(), &config.to_string());
+        let read = read_folder(folder.path(), &format!("{config:#}"));
         report(&mut text, folder.path(), case, read);
     }
     report(&mut text, folder.path(), "a list", read_folder(folder.path(), "[1]"));
@@ -165,10 +203,49 @@ fn folders_whose_configuration_is_refused() {
 }
 
 #[test]
+fn generation_settings_name_the_tokens_that_end_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config_json();
+    config["eos_token_id"] = json!(1);
+    let ends = |settings: &str| {
+        std::fs::write(folder.path().join("generation_config.json"), settings).unwrap();
+        read_folder(folder.path(), &config.to_string()).unwrap().end_ids
+    };
+    assert_eq!(ends(r#"{"eos_token_id": [0, 2], "do_sample": true}"#), [0, 2]);
+    assert_eq!(ends(r#"{"temperature": 0.6}"#), [1]);
+    std::fs::remove_file(folder.path().join("generation_config.json")).unwrap();
+    assert_eq!(read_folder(folder.path(), &config.to_string()).unwrap().end_ids, [1]);
+}
+
+#[test]
+fn generation_settings_that_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("generation_config.json");
+    let mut text = String::new();
+    for (case, content) in [
+        ("beyond the vocabulary", "{\n  \"eos_token_id\": [0, 3]\n}"),
+        ("begins beyond it", r#"{"bos_token_id": 3}"#),
+        ("wrong type", r#"{"eos_token_id": "</s>"}"#),
+        ("a list", "[0]"),
+        ("cut short", "{"),
+        ("empty", ""),
+    ] {
+        std::fs::write(&settings, content).unwrap();
+        let read = read_folder(folder.path(), &config_json().to_string());
+        report(&mut text, folder.path(), case, read);
+    }
+    std::fs::remove_file(&settings).unwrap();
+    std::fs::create_dir(&settings).unwrap();
+    let read = read_folder(folder.path(), &config_json().to_string());
+    report(&mut text, folder.path(), "a folder", read);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn a_claimed_number_of_layers_allocates_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = config_json();
-    config["num_hidden_layers"] = json!(1_u64 << 62);
+    config["num_hidden_layers"] = json!(u32::MAX);
     read_folder(folder.path(), &config.to_string()).unwrap();
     let checkpoint = Checkpoint::open(folder.path()).unwrap();
     let pool = Arc::new(kernels::Pool::new(1).unwrap());

@@ -116,6 +116,28 @@ const MESSAGES: &str =
     r#"[{"role": "system", "content": "be"}, {"role": "user", "content": "the"}]"#;
 const RENDERED: &str = "system:be;user:the;assistant:";
 
+#[test]
+fn a_template_of_a_file_that_does_not_compile_is_named_with_file_and_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = with_template(folder.path());
+    // As many bytes, so that the file stays whole.
+    let mut file = std::fs::read(&model).unwrap();
+    let at = file.windows(6).position(|bytes| bytes == b"{% for").unwrap();
+    file[at..at + 6].copy_from_slice(b"{% if ");
+    std::fs::write(&model, file).unwrap();
+    let request = json!({"id": "chat", "messages": [{"role": "user", "content": "the"}]});
+    for verb in ["generate", "tokenize"] {
+        let arguments = [verb, model.to_str().unwrap(), "--json-lines"];
+        let (answers, status) = run(&arguments, lines(std::slice::from_ref(&request)));
+        let error = &answers[0]["error"];
+        assert_eq!((error["code"].as_str(), status), (Some("chat_template"), 2));
+        let message = error["message"].as_str().unwrap();
+        let named =
+            format!("{}: the chat template in key \"tokenizer.chat_template\"", model.display());
+        assert!(message.contains(&named), "{message}");
+    }
+}
+
 /// The ids of [`RENDERED`], by hand: bytes but for one "th", behind the token that begins a text.
 fn rendered_ids() -> Vec<u32> {
     let (before, after) = RENDERED.split_once("th").unwrap();
@@ -222,6 +244,32 @@ fn a_line_that_is_no_request_does_not_stop_the_others() {
     for refused in &answers[1..3] {
         assert_eq!(refused["id"], Value::Null);
         assert_eq!(refused["error"]["code"], "invalid_request");
+    }
+}
+
+/// The id is the caller's alone: order tells answers apart where it does not.
+#[test]
+fn ids_are_repeated_as_they_are_and_answers_keep_the_order() {
+    let model = fixture("tiny-llama.gguf");
+    for (verb, key) in [("generate", "prompt_ids"), ("tokenize", "ids")] {
+        let requests = ["", "twice", "twice", " "].map(|id| json!({"id": id, key: [97]}));
+        let (answers, status) =
+            run(&[verb, model.to_str().unwrap(), "--json-lines"], lines(&requests));
+        let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_str().unwrap()).collect();
+        assert_eq!((ids, status), (vec!["", "twice", "twice", " "], 0));
+    }
+}
+
+#[test]
+fn a_number_of_threads_that_makes_no_sense_is_wrong_usage() {
+    let parse = |threads| Cli::try_parse_from(["plumb", "info", "--threads", threads]);
+    assert!(parse("1024").is_ok());
+    for (threads, reason) in
+        [("0", "zero"), ("1025", "at most 1024"), ("99999", "at most 1024"), ("-1", ""), ("x", "")]
+    {
+        let error = parse(threads).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains(reason), "{error}");
     }
 }
 

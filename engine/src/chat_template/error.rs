@@ -23,9 +23,19 @@ pub enum ChatTemplateError {
         /// The system's answer.
         source: io::Error,
     },
+    /// tokenizer_config.json has something else than a template where one belongs.
+    #[error("{}: chat_template is {found}; a template, or a list with one named \"default\", is needed", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// What is there.
+        found: String,
+    },
     /// The template is not a Jinja2 program.
-    #[error("the chat template does not compile: line {line}: {fault}")]
+    #[error("{origin} does not compile: line {line}: {fault}")]
     Syntax {
+        /// Which template, with the file and the key that it comes from.
+        origin: String,
         /// The line, counted from 1; 0 if it is not known.
         line: usize,
         /// What the parser says.
@@ -38,8 +48,10 @@ pub enum ChatTemplateError {
         message: String,
     },
     /// The template uses something that is not there, or runs for too long.
-    #[error("the chat template failed: line {line}: {source}")]
+    #[error("{origin} failed: line {line}: {source}")]
     Rendering {
+        /// Which template, with the file and the key that it comes from.
+        origin: String,
         /// The line, counted from 1; 0 if it is not known.
         line: usize,
         /// What happened there.
@@ -60,12 +72,12 @@ impl fmt::Display for Raised {
 impl std::error::Error for Raised {}
 
 impl ChatTemplateError {
-    pub(super) fn syntax(error: &minijinja::Error) -> Self {
+    pub(super) fn syntax(origin: &str, error: &minijinja::Error) -> Self {
         let fault = error.detail().map_or_else(|| error.to_string(), ToOwned::to_owned);
-        Self::Syntax { line: error.line().unwrap_or(0), fault }
+        Self::Syntax { origin: origin.to_owned(), line: error.line().unwrap_or(0), fault }
     }
 
-    pub(super) fn rendering(error: minijinja::Error) -> Self {
+    pub(super) fn rendering(origin: &str, error: minijinja::Error) -> Self {
         let mut cause: Option<&dyn std::error::Error> = Some(&error);
         while let Some(current) = cause {
             if let Some(Raised(message)) = current.downcast_ref() {
@@ -73,6 +85,7 @@ impl ChatTemplateError {
             }
             cause = current.source();
         }
-        Self::Rendering { line: error.line().unwrap_or(0), source: Box::new(error) }
+        let line = error.line().unwrap_or(0);
+        Self::Rendering { origin: origin.to_owned(), line, source: Box::new(error) }
     }
 }

@@ -12,6 +12,7 @@ mod message;
 mod python_json;
 mod python_methods;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use minijinja::Environment;
@@ -20,19 +21,25 @@ use serde_json::Map;
 
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::gguf::Metadata;
-use crate::tokenizer::{Tokenizer, folder_of, read_json};
+use crate::tokenizer::{Tokenizer, folder_of, read_config};
 
 pub use error::ChatTemplateError;
 pub use message::Message;
 
 /// The name under which the template is compiled, seen in messages.
 const NAME: &str = "chat_template";
+/// The key of a template in tokenizer_config.json.
+const KEY: &str = "chat_template";
+/// The key of a template in the metadata of a GGUF file.
+const GGUF_KEY: &str = "tokenizer.chat_template";
 
 /// A compiled template.
 #[derive(Debug)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
     source: String,
+    /// What messages call it: the file and the key that it comes from.
+    origin: String,
     /// Variables that every rendering has: `bos_token` and the like.
     special_tokens: Map<String, serde_json::Value>,
 }
@@ -44,15 +51,23 @@ impl ChatTemplate {
         source: &str,
         special_tokens: impl IntoIterator<Item = (&'n str, &'t str)>,
     ) -> Result<Self, ChatTemplateError> {
+        Self::compile(source, special_tokens, "the chat template".to_owned())
+    }
+
+    fn compile<'n, 't>(
+        source: &str,
+        special_tokens: impl IntoIterator<Item = (&'n str, &'t str)>,
+        origin: String,
+    ) -> Result<Self, ChatTemplateError> {
         let compile = || {
             let mut environment = environment::python_like()?;
             environment.add_template_owned(NAME, generation_block::without_effect(source))?;
             Ok(environment)
         };
-        let environment = compile().map_err(|error| ChatTemplateError::syntax(&error))?;
+        let environment = compile().map_err(|error| ChatTemplateError::syntax(&origin, &error))?;
         let special_tokens =
             special_tokens.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect();
-        Ok(Self { environment, source: source.to_owned(), special_tokens })
+        Ok(Self { environment, source: source.to_owned(), origin, special_tokens })
     }
 
     /// The template in the metadata of a GGUF file, `tokenizer.chat_template`; None if there is none.
@@ -60,8 +75,9 @@ impl ChatTemplate {
         metadata: &Metadata<'_>,
         tokenizer: &Tokenizer,
     ) -> Result<Option<Self>, ChatTemplateError> {
-        let source = metadata.find::<&str>("tokenizer.chat_template")?;
-        source.map(|source| Self::new(source, tokenizer.special_token_texts())).transpose()
+        let Some(source) = metadata.find::<&str>(GGUF_KEY)? else { return Ok(None) };
+        let origin = origin(metadata.path(), Some(GGUF_KEY));
+        Self::compile(source, tokenizer.special_token_texts(), origin).map(Some)
     }
 
     /// The template of a Hugging Face folder: chat_template.jinja, or `chat_template` in
@@ -73,15 +89,16 @@ impl ChatTemplate {
     ) -> Result<Option<Self>, ChatTemplateError> {
         let file = folder.join("chat_template.jinja");
         let config = folder.join("tokenizer_config.json");
-        let source = if file.exists() {
-            let read = std::fs::read_to_string(&file);
-            Some(read.map_err(|source| ChatTemplateError::Io { path: file, source })?)
-        } else if config.exists() {
-            configured(&read_json(&config)?["chat_template"]).map(ToOwned::to_owned)
-        } else {
-            None
+        let (source, origin) = match std::fs::read_to_string(&file) {
+            Ok(source) => (source, origin(&file, None)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let Some(values) = read_config(&config)? else { return Ok(None) };
+                let Some(source) = configured(&config, &values[KEY])? else { return Ok(None) };
+                (source.to_owned(), origin(&config, Some(KEY)))
+            }
+            Err(source) => return Err(ChatTemplateError::Io { path: file, source }),
         };
-        source.map(|source| Self::new(&source, tokenizer.special_token_texts())).transpose()
+        Self::compile(&source, tokenizer.special_token_texts(), origin).map(Some)
     }
 
     /// The template that belongs to a checkpoint; None if there is none.
@@ -120,14 +137,34 @@ impl ChatTemplate {
         let template = self
             .environment
             .get_template(NAME)
-            .map_err(|error| ChatTemplateError::syntax(&error))?;
-        template.render(variables).map_err(ChatTemplateError::rendering)
+            .map_err(|error| ChatTemplateError::syntax(&self.origin, &error))?;
+        let rendered = template.render(variables);
+        rendered.map_err(|error| ChatTemplateError::rendering(&self.origin, error))
     }
 }
 
-/// The template in `chat_template` of tokenizer_config.json: a text, or a list of named ones.
-fn configured(value: &serde_json::Value) -> Option<&str> {
-    let named =
-        || value.as_array()?.iter().find(|one| one["name"] == "default")?["template"].as_str();
-    value.as_str().or_else(named)
+/// What messages call the template of a file.
+fn origin(path: &Path, key: Option<&str>) -> String {
+    let key = key.map(|key| format!(" in key {key:?}")).unwrap_or_default();
+    format!("{}: the chat template{key}", path.display())
+}
+
+/// The template in `chat_template` of tokenizer_config.json at `path`: a text, or the one named "default" of a list.
+fn configured<'v>(
+    path: &Path,
+    value: &'v serde_json::Value,
+) -> Result<Option<&'v str>, ChatTemplateError> {
+    use serde_json::Value::{Array, Null, String};
+    let found = match value {
+        Null => return Ok(None),
+        String(text) => return Ok(Some(text)),
+        Array(list) => list
+            .iter()
+            .find(|one| one["name"] == "default")
+            .and_then(|default| default["template"].as_str()),
+        _ => None,
+    };
+    let refused =
+        || ChatTemplateError::Value { path: path.to_path_buf(), found: value.to_string() };
+    found.ok_or_else(refused).map(Some)
 }

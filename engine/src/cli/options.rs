@@ -1,6 +1,6 @@
 //! Flags that several verbs share.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -11,6 +11,9 @@ use kernels::Pool;
 use super::CliError;
 use crate::numerics::Profile;
 use crate::sampler::Sampling;
+
+/// No machine that this engine is made for has more processors; each thread takes a stack, and time to be started.
+const MOST_THREADS: usize = 1024;
 
 /// A model and how to run it.
 #[derive(Debug, Args)]
@@ -27,8 +30,8 @@ pub(super) struct RunOptions {
     /// Whose numerics to copy: llamacpp-cpu (default for GGUF) or hf517-eager (default for safetensors)
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Profile>())]
     pub(super) profile: Option<Profile>,
-    /// Threads to compute with [default: all]
-    #[arg(long, value_name = "N")]
+    /// Threads to compute with, at most 1024 [default: all]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub(super) threads: Option<NonZeroUsize>,
     /// The most tokens of a sequence [default: the model's, at most 4096]
     #[arg(long, value_name = "N")]
@@ -39,9 +42,18 @@ impl RunOptions {
     /// The threads that the flags ask for.
     pub(super) fn pool(&self) -> Result<Arc<Pool>, CliError> {
         let threads = self.threads.or_else(|| available_parallelism().ok());
-        let pool = Pool::new(threads.map_or(1, NonZeroUsize::get)).map_err(CliError::Kernels)?;
-        Ok(Arc::new(pool))
+        let threads = threads.map_or(1, NonZeroUsize::get).min(MOST_THREADS);
+        Ok(Arc::new(Pool::new(threads).map_err(CliError::Kernels)?))
     }
+}
+
+/// Reads a number of threads.
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads: NonZeroUsize = text.parse().map_err(|error: ParseIntError| error.to_string())?;
+    if threads.get() > MOST_THREADS {
+        return Err(format!("at most {MOST_THREADS} threads are started"));
+    }
+    Ok(threads)
 }
 
 /// How to choose tokens.

@@ -6,6 +6,10 @@
 //! - `messages`: answered with `text`, the conversation as the model's chat template renders it up to where
 //!   the answer begins, and `ids`.
 //!
+//! The `id` is any string, and nobody here looks into it: the answer repeats it as it is, even if it is empty or another request
+//! has the same. Answers come in the order of the requests, one for each, so that they can be told apart all the same; whoever
+//! matches them by id has to give each request its own.
+//!
 //! A request that cannot be answered is answered with `error`, a code and a message.
 
 use std::io::{BufRead, Write};

@@ -1,5 +1,6 @@
 //! What can be wrong with a model's configuration.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::checkpoint;
@@ -10,7 +11,7 @@ pub enum ConfigError {
     /// The checkpoint's own metadata could not be read.
     #[error(transparent)]
     Checkpoint(#[from] checkpoint::Error),
-    /// `config.json` could not be read.
+    /// `config.json` or `generation_config.json` could not be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
@@ -19,7 +20,7 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
-    /// `config.json` is not a JSON object.
+    /// `config.json` or `generation_config.json` is not a JSON object.
     #[error("{}: not a JSON object", path.display())]
     Json {
         /// The file.
@@ -38,13 +39,15 @@ pub enum ConfigError {
         /// What it would have to be.
         expected: &'static str,
     },
-    /// A key has a value that is of the wrong type, or that the family does not support.
-    #[error("{}: key {key:?} is {found}; {expected} is needed", path.display())]
+    /// A key has a value that is of the wrong type, or that is not supported.
+    #[error("{}: key {key:?}{place} is {found}; {expected} is needed", path.display())]
     Value {
         /// The file.
         path: PathBuf,
         /// The key.
         key: String,
+        /// Where its value is.
+        place: ValuePlace,
         /// The value in the file.
         found: String,
         /// What is supported.
@@ -70,12 +73,25 @@ pub enum ConfigError {
         /// The families that there are.
         supported: Vec<&'static str>,
     },
-    /// The numbers do not describe a model.
-    #[error("{}: {fault}", path.display())]
-    Shape {
-        /// The file.
-        path: PathBuf,
-        /// The rule that is broken.
-        fault: &'static str,
-    },
+}
+
+/// Where a value is in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValuePlace {
+    /// On a line of a text, counted from 1.
+    Line(usize),
+    /// At a byte, from the start of the file.
+    Byte(u64),
+    /// Nowhere: the key is absent, or is no key but a tensor's name.
+    Nowhere,
+}
+
+impl fmt::Display for ValuePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, " on line {line}"),
+            Self::Byte(offset) => write!(f, " at byte {offset}"),
+            Self::Nowhere => Ok(()),
+        }
+    }
 }

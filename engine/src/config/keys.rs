@@ -2,15 +2,19 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::ConfigError;
+use super::lines::line_of;
+use super::{ConfigError, MAX_SIZE, SIZE, ValuePlace};
 
 /// A JSON object whose keys must all be asked for.
 pub(super) struct Keys {
     path: PathBuf,
+    text: Rc<str>,
     /// What the keys of a nested object are prefixed with in messages: `rope_parameters.`.
     prefix: String,
     object: Map<String, Value>,
@@ -23,11 +27,18 @@ impl Keys {
             .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
         let object = serde_json::from_str(&text)
             .map_err(|source| ConfigError::Json { path: path.clone(), source })?;
-        Ok(Self::new(path, String::new(), object))
+        let (prefix, used) = (String::new(), RefCell::default());
+        Ok(Self { path, text: text.into(), prefix, object, used })
     }
 
-    fn new(path: PathBuf, prefix: String, object: Map<String, Value>) -> Self {
-        Self { path, prefix, object, used: RefCell::default() }
+    /// As [`Keys::read`]; none where there is no such file.
+    pub(super) fn find_file(path: PathBuf) -> Result<Option<Self>, ConfigError> {
+        match Self::read(path) {
+            Err(ConfigError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -40,12 +51,22 @@ impl Keys {
         self.object.get(key).filter(|value| !value.is_null())
     }
 
-    pub(super) fn usize(&self, key: &str) -> Result<Option<usize>, ConfigError> {
-        self.typed(key, "a whole number", |value| value.as_u64().map(|n| n as usize))
+    /// The number of something that there must be at least one of.
+    pub(super) fn size(&self, key: &str) -> Result<Option<usize>, ConfigError> {
+        let size = |value: &Value| value.as_u64().filter(|size| (1..=MAX_SIZE).contains(size));
+        Ok(self.typed(key, SIZE, size)?.map(|size| size as usize))
     }
 
-    pub(super) fn f32(&self, key: &str) -> Result<Option<f32>, ConfigError> {
-        self.typed(key, "a number", |value| value.as_f64().map(|n| n as f32))
+    /// A number that `accepts` takes.
+    pub(super) fn number(
+        &self,
+        key: &str,
+        expected: &str,
+        accepts: impl Fn(f32) -> bool,
+    ) -> Result<Option<f32>, ConfigError> {
+        self.typed(key, expected, |value| {
+            value.as_f64().map(|number| number as f32).filter(|&number| accepts(number))
+        })
     }
 
     pub(super) fn bool(&self, key: &str) -> Result<Option<bool>, ConfigError> {
@@ -56,21 +77,34 @@ impl Keys {
         self.typed(key, "a string", |value| value.as_str().map(str::to_owned))
     }
 
-    /// One id or a list of ids.
-    pub(super) fn ids(&self, key: &str) -> Result<Vec<u32>, ConfigError> {
-        let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
-        let ids = self.typed(key, "a token id or a list of them", |value| match value {
+    /// One id or a list of ids of a vocabulary; none where the key is absent.
+    pub(super) fn ids(
+        &self,
+        key: &str,
+        vocabulary: usize,
+    ) -> Result<Option<Vec<u32>>, ConfigError> {
+        let id = |value: &Value| {
+            let id = u32::try_from(value.as_u64()?).ok()?;
+            ((id as usize) < vocabulary).then_some(id)
+        };
+        let expected =
+            format!("a token id below the vocabulary's {vocabulary}, or a list of them,");
+        self.typed(key, &expected, |value| match value {
             Value::Array(list) => list.iter().map(id).collect(),
             one => id(one).map(|id| vec![id]),
-        })?;
-        Ok(ids.unwrap_or_default())
+        })
     }
 
     /// The object under `key`, whose keys are then watched on their own.
     pub(super) fn object(&self, key: &str) -> Result<Option<Self>, ConfigError> {
         let object = self.typed(key, "an object", |value| value.as_object().cloned())?;
-        Ok(object
-            .map(|object| Self::new(self.path.clone(), format!("{}{key}.", self.prefix), object)))
+        Ok(object.map(|object| Self {
+            path: self.path.clone(),
+            text: Rc::clone(&self.text),
+            prefix: format!("{}{key}.", self.prefix),
+            object,
+            used: RefCell::default(),
+        }))
     }
 
     /// The value, or the error that it is missing.
@@ -89,11 +123,33 @@ impl Keys {
 
     /// The error that `key` has a value that is not supported.
     pub(super) fn refuse(&self, key: &str, expected: impl Into<String>) -> ConfigError {
+        let found = self.object.get(key).map_or_else(|| "absent".to_owned(), Value::to_string);
+        self.refuse_found(key, found, expected.into())
+    }
+
+    /// The error that the value of `key`, worked out from other keys where this one is absent, is not supported.
+    pub(super) fn refuse_value(
+        &self,
+        key: &str,
+        value: usize,
+        expected: impl Into<String>,
+    ) -> ConfigError {
+        match self.find(key) {
+            Some(_) => self.refuse(key, expected),
+            None => {
+                self.refuse_found(key, format!("absent, which makes it {value}"), expected.into())
+            }
+        }
+    }
+
+    fn refuse_found(&self, key: &str, found: String, expected: String) -> ConfigError {
+        let within = self.prefix.split_terminator('.').chain([key]).collect::<Vec<_>>();
         ConfigError::Value {
             path: self.path.clone(),
             key: format!("{}{key}", self.prefix),
-            found: self.object.get(key).map_or_else(|| "absent".to_owned(), Value::to_string),
-            expected: expected.into(),
+            place: line_of(&self.text, &within).map_or(ValuePlace::Nowhere, ValuePlace::Line),
+            found,
+            expected,
         }
     }
 

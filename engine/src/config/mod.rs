@@ -7,8 +7,9 @@ mod error;
 mod gguf;
 mod hugging_face;
 mod keys;
+mod lines;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, ValuePlace};
 use kernels::ops::Pairs;
 
 use crate::checkpoint::Checkpoint;
@@ -94,18 +95,18 @@ pub enum RopeScaling {
     Divisors(Vec<f32>),
 }
 
-/// No layer is wider than this: sizes below it can be multiplied with each other without overflow.
-const MAX_WIDTH: usize = u32::MAX as usize;
+/// No size is larger than this: two of them can be multiplied with each other without overflow.
+const MAX_SIZE: u64 = u32::MAX as u64;
+/// What every size has to be, for messages.
+const SIZE: &str = "a whole number from 1 to 4294967295";
 
 impl ModelConfig {
     /// Reads the configuration that belongs to `checkpoint`.
     pub fn read(checkpoint: &Checkpoint) -> Result<Self, ConfigError> {
-        let config = match checkpoint {
-            Checkpoint::Gguf(file) => gguf::read(checkpoint, file)?,
-            Checkpoint::Safetensors(files) => hugging_face::read(files)?,
-        };
-        config.check(checkpoint.path())?;
-        Ok(config)
+        match checkpoint {
+            Checkpoint::Gguf(file) => gguf::read(checkpoint, file),
+            Checkpoint::Safetensors(files) => hugging_face::read(files),
+        }
     }
 
     /// Width of all query heads together.
@@ -118,36 +119,52 @@ impl ModelConfig {
         self.key_value_heads * self.head_dim
     }
 
-    fn check(&self, path: &std::path::Path) -> Result<(), ConfigError> {
-        let rules = [
-            ("the layer count is zero", self.layers > 0),
-            ("the vocabulary is empty", self.vocabulary > 0),
-            ("the hidden size is zero", self.hidden > 0),
-            ("the feed-forward size is zero", self.intermediate > 0),
-            (
-                "the head dimension is zero or odd",
-                self.head_dim > 0 && self.head_dim.is_multiple_of(2),
-            ),
-            (
-                "the query heads are not a multiple of the key-value heads",
-                self.key_value_heads > 0
-                    && self.heads > 0
-                    && self.heads.is_multiple_of(self.key_value_heads),
-            ),
-            ("the context length is zero", self.context_length > 0),
-            (
-                "a width, or the heads together, exceed 4294967295",
-                self.heads.checked_mul(self.head_dim).is_some_and(|width| width <= MAX_WIDTH)
-                    && self.hidden <= MAX_WIDTH
-                    && self.intermediate <= MAX_WIDTH
-                    && self.vocabulary <= MAX_WIDTH,
-            ),
-            ("the norm's epsilon is not a small number", (0.0..1.0).contains(&self.norm_eps)),
-            ("the rope base is not positive", self.rope.base > 0.0 && self.rope.base.is_finite()),
-        ];
-        match rules.into_iter().find(|(_, holds)| !holds) {
-            None => Ok(()),
-            Some((fault, _)) => Err(ConfigError::Shape { path: path.to_path_buf(), fault }),
+    /// The first of the sizes of heads that does not go with the others; none if all do.
+    fn head_fault(&self) -> Option<HeadFault> {
+        let Self { heads, key_value_heads, head_dim, .. } = *self;
+        let fault = |size, found, expected: &str| {
+            Some(HeadFault { size, found, expected: expected.to_owned() })
+        };
+        if !heads.is_multiple_of(key_value_heads) {
+            let expected = format!("a divisor of the {heads} query heads");
+            return fault(HeadSize::KeyValueHeads, key_value_heads, &expected);
         }
+        if head_dim == 0 || !head_dim.is_multiple_of(2) {
+            return fault(HeadSize::Width, head_dim, "a positive even number");
+        }
+        if heads.checked_mul(head_dim).is_none_or(|width| width as u64 > MAX_SIZE) {
+            let expected = "at most 4294967295 for all heads together";
+            return fault(HeadSize::Width, head_dim, expected);
+        }
+        None
     }
 }
+
+/// A size of the heads that breaks a rule.
+struct HeadFault {
+    size: HeadSize,
+    found: usize,
+    expected: String,
+}
+
+/// Which size of the heads: the two kinds of checkpoint have their own names for it.
+enum HeadSize {
+    KeyValueHeads,
+    Width,
+}
+
+/// Whether a number can divide angles or be the base of a series of them.
+fn is_positive(number: f32) -> bool {
+    number > 0.0 && number.is_finite()
+}
+
+/// What [`is_positive`] asks for, for messages.
+const POSITIVE: &str = "a positive number of single precision";
+
+/// Whether a number can be what a norm adds to the mean square.
+fn is_epsilon(number: f32) -> bool {
+    (0.0..1.0).contains(&number)
+}
+
+/// What [`is_epsilon`] asks for, for messages.
+const EPSILON: &str = "a number from 0 to below 1";

@@ -5,6 +5,7 @@ use tokenizers::models::bpe::{BPE, Vocab};
 
 use super::byte_level;
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 use super::pretokenizer::{PreTokenizer, Spelling, Splitter};
 use super::vocabulary::Vocabulary;
 
@@ -25,14 +26,14 @@ impl BytePair {
         vocabulary: &Vocabulary,
         merges: &[&str],
         pre_tokenizer: &PreTokenizer,
-    ) -> Result<Self, TokenizerError> {
+    ) -> Result<Self, TokenizerFault> {
         let ids: Vocab = vocabulary.iter().map(|(id, token)| (token.text.clone(), id)).collect();
         let model = BPE::builder()
             .vocab_and_merges(ids, parse_merges(vocabulary, merges)?)
             .ignore_merges(pre_tokenizer.ignore_merges)
             .byte_fallback(pre_tokenizer.spelling == Spelling::Escaped)
             .build()
-            .map_err(TokenizerError::Library)?;
+            .map_err(TokenizerFault::Library)?;
         Ok(Self { splitter: pre_tokenizer.splitter()?, spelling: pre_tokenizer.spelling, model })
     }
 
@@ -69,11 +70,11 @@ impl BytePair {
 fn parse_merges(
     vocabulary: &Vocabulary,
     merges: &[&str],
-) -> Result<Vec<(String, String)>, TokenizerError> {
+) -> Result<Vec<(String, String)>, TokenizerFault> {
     let mut seen = std::collections::HashSet::with_capacity(merges.len());
     let mut rules = Vec::with_capacity(merges.len());
     for (index, &merge) in merges.iter().enumerate() {
-        let (left, right) = halves(merge).ok_or_else(|| TokenizerError::MergeForm {
+        let (left, right) = halves(merge).ok_or_else(|| TokenizerFault::MergeForm {
             key: MERGES,
             index,
             merge: merge.to_owned(),
@@ -82,7 +83,7 @@ fn parse_merges(
         if let Some(missing) =
             [left, right, &whole].into_iter().find(|part| vocabulary.id(part).is_none())
         {
-            return Err(TokenizerError::MergeToken {
+            return Err(TokenizerFault::MergeToken {
                 key: MERGES,
                 index,
                 merge: merge.to_owned(),

@@ -2,6 +2,7 @@
 
 use super::byte_pair::BytePair;
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 use super::partition::Markers;
 use super::pieces::{Pieces, Writing};
 use super::pretokenizer::{PreTokenizer, Spelling};
@@ -47,6 +48,7 @@ const MODELS: [(&str, Model); 4] = [
 
 /// Builds the tokenizer that the metadata describe.
 pub(super) fn load(metadata: &Metadata<'_>) -> Result<Tokenizer, TokenizerError> {
+    let refuse = |fault: TokenizerFault| fault.in_file(metadata.path());
     let model = read_model(metadata)?;
     let mut vocabulary = read_vocabulary(metadata)?;
     let pre_tokenizer = read_pre_tokenizer(metadata, model)?;
@@ -57,13 +59,13 @@ pub(super) fn load(metadata: &Metadata<'_>) -> Result<Tokenizer, TokenizerError>
         (Model::SentencePiece, _) => {
             let add_space_prefix =
                 metadata.find("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
-            let scores =
-                SentencePiece::new(&read_scores(metadata, &vocabulary)?, add_space_prefix)?;
-            (Encoder::SentencePiece(scores), Writing::Escaped)
+            let scores = read_scores(metadata, &vocabulary)?;
+            let encoder = SentencePiece::new(&scores, add_space_prefix).map_err(refuse)?;
+            (Encoder::SentencePiece(encoder), Writing::Escaped)
         }
         (_, Some(pre_tokenizer)) => {
             let merges = metadata.str_array("tokenizer.ggml.merges")?;
-            let encoder = BytePair::new(&vocabulary, &merges, pre_tokenizer)?;
+            let encoder = BytePair::new(&vocabulary, &merges, pre_tokenizer).map_err(refuse)?;
             let writing = match pre_tokenizer.spelling {
                 Spelling::ByteLevel => Writing::ByteLevel,
                 Spelling::Escaped => Writing::Escaped,
@@ -75,17 +77,17 @@ pub(super) fn load(metadata: &Metadata<'_>) -> Result<Tokenizer, TokenizerError>
             Writing::Escaped,
         ),
     };
-    let pieces = Pieces::new(&vocabulary, writing, TOKENS)?;
+    let pieces = Pieces::new(&vocabulary, writing, TOKENS).map_err(refuse)?;
     Ok(Tokenizer { vocabulary, special, markers, encoder, pieces })
 }
 
 fn read_model(metadata: &Metadata<'_>) -> Result<Model, TokenizerError> {
     let name = metadata.str(MODEL)?;
     let found = MODELS.iter().find(|(known, _)| *known == name);
-    found.map(|&(_, model)| model).ok_or_else(|| TokenizerError::Unsupported {
-        key: MODEL,
-        found: name.to_owned(),
-        supported: MODELS.map(|(known, _)| known).join(", "),
+    found.map(|&(_, model)| model).ok_or_else(|| {
+        let supported = MODELS.map(|(known, _)| known).join(", ");
+        TokenizerFault::Unsupported { key: MODEL, found: name.to_owned(), supported }
+            .in_file(metadata.path())
     })
 }
 
@@ -93,7 +95,7 @@ fn read_vocabulary(metadata: &Metadata<'_>) -> Result<Vocabulary, TokenizerError
     let texts = metadata.str_array(TOKENS)?;
     let kinds = match metadata.find::<Vec<i32>>(TOKEN_TYPES)? {
         Some(types) => {
-            same_length(TOKEN_TYPES, types.len(), texts.len())?;
+            same_length(metadata, TOKEN_TYPES, types.len(), texts.len())?;
             types.into_iter().map(kind_of).collect()
         }
         None => vec![TokenKind::Normal; texts.len()],
@@ -103,7 +105,8 @@ fn read_vocabulary(metadata: &Metadata<'_>) -> Result<Vocabulary, TokenizerError
         let text = if text.is_empty() { format!("[EMPTY_{index}]") } else { text.to_owned() };
         Token { text, kind }
     };
-    Vocabulary::new(texts.into_iter().zip(kinds).enumerate().map(token).collect(), TOKENS)
+    let tokens = texts.into_iter().zip(kinds).enumerate().map(token).collect();
+    Vocabulary::new(tokens, TOKENS).map_err(|fault| fault.in_file(metadata.path()))
 }
 
 /// The kind behind a number of `tokenizer.ggml.token_type`; other numbers are undefined and never shown.
@@ -118,8 +121,16 @@ fn kind_of(token_type: i32) -> TokenKind {
     }
 }
 
-fn same_length(key: &'static str, found: usize, expected: usize) -> Result<(), TokenizerError> {
-    if found == expected { Ok(()) } else { Err(TokenizerError::Length { key, found, expected }) }
+fn same_length(
+    metadata: &Metadata<'_>,
+    key: &'static str,
+    found: usize,
+    expected: usize,
+) -> Result<(), TokenizerError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(TokenizerFault::Length { key, found, expected }.in_file(metadata.path()))
 }
 
 /// The pre-tokenizer of a byte-pair vocabulary: "default" if the file, from before the key existed, names
@@ -133,7 +144,7 @@ fn read_pre_tokenizer(
         Model::Gemma4 => "gemma4",
         Model::SentencePiece | Model::WordPiece => return Ok(None),
     };
-    PreTokenizer::named(name).map(Some)
+    PreTokenizer::named(name).map(Some).map_err(|fault| fault.in_file(metadata.path()))
 }
 
 fn read_scores(
@@ -141,7 +152,7 @@ fn read_scores(
     vocabulary: &Vocabulary,
 ) -> Result<Vec<f32>, TokenizerError> {
     let scores = metadata.f32_array(SCORES)?;
-    same_length(SCORES, scores.len(), vocabulary.len())?;
+    same_length(metadata, SCORES, scores.len(), vocabulary.len())?;
     Ok(scores)
 }
 
@@ -192,7 +203,7 @@ fn read_special(
         (model == Model::WordPiece, special.separator, MODEL, SEPARATOR),
     ] {
         if asked && token.is_none() {
-            return Err(TokenizerError::NoSpecialToken { flag, key });
+            return Err(TokenizerFault::NoSpecialToken { flag, key }.in_file(metadata.path()));
         }
     }
     Ok(special)
@@ -206,7 +217,8 @@ fn token_id(
 ) -> Result<Option<u32>, TokenizerError> {
     let Some(id) = metadata.find::<u32>(key)? else { return Ok(None) };
     if id as usize >= vocabulary.len() {
-        return Err(TokenizerError::SpecialToken { key, found: id, vocabulary: vocabulary.len() });
+        let fault = TokenizerFault::SpecialToken { key, found: id, vocabulary: vocabulary.len() };
+        return Err(fault.in_file(metadata.path()));
     }
     Ok(Some(id))
 }
@@ -239,7 +251,7 @@ fn read_word_piece(
     let strip_accents =
         metadata.find("tokenizer.ggml.normalizer.strip_accents")?.unwrap_or(lowercase);
     let longest = vocabulary.iter().map(|(_, token)| token.text.len()).max().unwrap_or(0);
-    let unknown =
-        special.unknown.ok_or(TokenizerError::NoSpecialToken { flag: MODEL, key: UNKNOWN })?;
+    let missing = TokenizerFault::NoSpecialToken { flag: MODEL, key: UNKNOWN };
+    let unknown = special.unknown.ok_or_else(|| missing.in_file(metadata.path()))?;
     Ok(WordPiece { unknown, lowercase, strip_accents, longest })
 }

@@ -1,13 +1,15 @@
 //! A tokenizer from a Hugging Face folder: tokenizer.json, and tokenizer_config.json beside it.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokenizers::Tokenizer as Library;
 
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 use super::partition::Markers;
 use super::pieces::{Pieces, Writing};
 use super::special_tokens::SpecialTokens;
@@ -17,7 +19,7 @@ use super::{Encoder, Tokenizer};
 /// The largest id that is believed: an absurd one must not take the memory for all ids below it.
 const LARGEST_ID: u32 = 1 << 24;
 /// Where the tokens come from, for messages.
-const TOKENS: &str = "the vocabulary of tokenizer.json";
+const TOKENS: &str = "the vocabulary";
 
 /// The encoder of the `tokenizers` library, with the pipeline that tokenizer.json describes.
 #[derive(Debug)]
@@ -53,31 +55,43 @@ impl Pipeline {
 
 /// Reads tokenizer.json at `path` and tokenizer_config.json beside it, if there is one.
 pub(super) fn load(path: &Path) -> Result<Tokenizer, TokenizerError> {
-    let json = read_json(path)?;
+    let refuse = |fault: TokenizerFault| fault.in_file(path);
     let bytes = read(path)?;
+    let json = parse(path, &bytes)?;
     let mut library = Library::from_bytes(&bytes)
         .map_err(|source| TokenizerError::TokenizerJson { path: path.to_path_buf(), source })?;
     // Truncation and padding belong to whoever batches texts, not to the vocabulary.
     library.with_padding(None);
     let truncates = library.with_truncation(None).map(|_| ());
-    truncates.map_err(TokenizerError::Library)?;
-    let (writing, strips_start) = read_decoder(&json["decoder"])?;
-    let vocabulary = read_vocabulary(&library, &json, writing)?;
+    truncates.map_err(|error| refuse(TokenizerFault::Library(error)))?;
+    let (writing, strips_start) = read_decoder(&json["decoder"]).map_err(refuse)?;
+    let vocabulary = read_vocabulary(&library, &json, writing).map_err(refuse)?;
     let mut special = read_special(&path.with_file_name("tokenizer_config.json"), &vocabulary)?;
     let unknown = json["model"]["unk_token"].as_str().and_then(|text| vocabulary.id(text));
     special.unknown = special.unknown.or(unknown);
     special.add_bos = special.bos.is_some_and(|bos| {
         library.encode_fast("", true).is_ok_and(|encoding| encoding.get_ids().first() == Some(&bos))
     });
-    let pieces = Pieces::new(&vocabulary, writing, TOKENS)?;
+    let pieces = Pieces::new(&vocabulary, writing, TOKENS).map_err(refuse)?;
     let pipeline = Pipeline { library, literal: OnceLock::new(), strips_start };
     let encoder = Encoder::Pipeline(Box::new(pipeline));
     Ok(Tokenizer { vocabulary, special, markers: Markers::default(), encoder, pieces })
 }
 
-/// Parses a JSON file.
-pub(crate) fn read_json(path: &Path) -> Result<Value, TokenizerError> {
-    serde_json::from_slice(&read(path)?)
+/// Parses tokenizer_config.json, which must hold an object; none where there is no such file.
+pub(crate) fn read_config(path: &Path) -> Result<Option<Value>, TokenizerError> {
+    match read(path) {
+        Ok(bytes) => parse(path, &bytes).map(Some),
+        Err(TokenizerError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The object that a JSON file holds.
+fn parse(path: &Path, bytes: &[u8]) -> Result<Value, TokenizerError> {
+    let object: Result<Map<String, Value>, _> = serde_json::from_slice(bytes);
+    object
+        .map(Value::Object)
         .map_err(|source| TokenizerError::Json { path: path.to_path_buf(), source })
 }
 
@@ -86,7 +100,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TokenizerError> {
 }
 
 /// How the decoder says that tokens are written, and whether it takes a space off the start.
-fn read_decoder(decoder: &Value) -> Result<(Writing, bool), TokenizerError> {
+fn read_decoder(decoder: &Value) -> Result<(Writing, bool), TokenizerFault> {
     let kind = |one: &Value| one["type"].as_str().unwrap_or("none").to_owned();
     let steps = match decoder["decoders"].as_array() {
         Some(steps) => steps.iter().map(kind).collect(),
@@ -102,7 +116,7 @@ fn read_decoder(decoder: &Value) -> Result<(Writing, bool), TokenizerError> {
     } else if has("ByteFallback") || has("Replace") {
         Ok((Writing::Escaped, has("Strip")))
     } else {
-        Err(TokenizerError::Unsupported {
+        Err(TokenizerFault::Unsupported {
             key: "decoder",
             found: steps.join(", "),
             supported: "ByteLevel, Metaspace, WordPiece, a sequence with Replace and ByteFallback"
@@ -116,11 +130,13 @@ fn read_vocabulary(
     library: &Library,
     json: &Value,
     writing: Writing,
-) -> Result<Vocabulary, TokenizerError> {
+) -> Result<Vocabulary, TokenizerFault> {
     let texts: HashMap<String, u32> = library.get_vocab(true);
-    let largest = texts.values().copied().max().unwrap_or(0);
+    let Some(largest) = texts.values().copied().max() else {
+        return Err(TokenizerFault::Empty { key: TOKENS });
+    };
     if largest > LARGEST_ID {
-        return Err(TokenizerError::TokenId { id: largest, vocabulary: LARGEST_ID as usize });
+        return Err(TokenizerFault::LargeId { key: TOKENS, found: largest, largest: LARGEST_ID });
     }
     let empty = |id| Token { text: format!("[EMPTY_{id}]"), kind: TokenKind::Unused };
     let mut tokens: Vec<Token> = (0..=largest).map(empty).collect();
@@ -144,20 +160,20 @@ fn read_vocabulary(
 /// The tokens with a role that tokenizer_config.json names.
 fn read_special(path: &Path, vocabulary: &Vocabulary) -> Result<SpecialTokens, TokenizerError> {
     let mut special = SpecialTokens::default();
-    if !path.exists() {
-        return Ok(special);
-    }
-    let config = read_json(path)?;
+    let Some(config) = read_config(path)? else { return Ok(special) };
     let token = |key: &'static str| {
-        // Written as text, or as an added token with its settings.
-        let Some(text) = config[key].as_str().or_else(|| config[key]["content"].as_str()) else {
+        let value = &config[key];
+        if value.is_null() {
             return Ok(None);
-        };
-        let missing = || TokenizerError::UnknownToken {
-            path: path.to_path_buf(),
-            key,
-            text: text.to_owned(),
-        };
+        }
+        let refuse = |fault: TokenizerFault| fault.in_file(path);
+        // Written as text, or as an added token with its settings.
+        let text = value.as_str().or_else(|| value["content"].as_str());
+        let text = text.ok_or_else(|| {
+            let expected = "a token's text, or an object with its \"content\",";
+            refuse(TokenizerFault::Value { key, found: value.to_string(), expected })
+        })?;
+        let missing = || refuse(TokenizerFault::UnknownToken { key, text: text.to_owned() });
         vocabulary.id(text).ok_or_else(missing).map(Some)
     };
     special.bos = token("bos_token")?;

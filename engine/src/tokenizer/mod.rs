@@ -17,6 +17,7 @@ mod byte_level;
 mod byte_pair;
 mod detokenizer;
 mod error;
+mod fault;
 mod gguf;
 mod huggingface;
 mod partition;
@@ -29,9 +30,10 @@ mod word_piece;
 
 pub use detokenizer::Detokenizer;
 pub use error::TokenizerError;
+pub use fault::TokenizerFault;
 pub use vocabulary::TokenKind;
 
-pub(crate) use huggingface::read_json;
+pub(crate) use huggingface::read_config;
 
 use std::path::Path;
 
@@ -84,7 +86,8 @@ impl Tokenizer {
         match checkpoint {
             Checkpoint::Gguf(file) => {
                 let metadata = file.metadata();
-                let found = metadata.contains("tokenizer.ggml.model");
+                // Any key promises a tokenizer: without that of its kind it is broken, not absent.
+                let found = metadata.keys().any(|key| key.starts_with("tokenizer.ggml."));
                 found.then(|| Self::from_gguf(&metadata)).transpose()
             }
             Checkpoint::Safetensors(_) => {

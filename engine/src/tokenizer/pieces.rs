@@ -1,7 +1,7 @@
 //! Decoding: the bytes that each token stands for.
 
 use super::byte_level;
-use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 use super::vocabulary::{Token, TokenKind, Vocabulary, byte_of_token};
 
 /// How a vocabulary writes text into its tokens.
@@ -29,10 +29,10 @@ impl Pieces {
         vocabulary: &Vocabulary,
         writing: Writing,
         key: &'static str,
-    ) -> Result<Self, TokenizerError> {
+    ) -> Result<Self, TokenizerFault> {
         let mut pieces = Self { bytes: Vec::new(), ends: Vec::with_capacity(vocabulary.len()) };
         for (id, token) in vocabulary.iter() {
-            let bytes = piece(token, writing).ok_or_else(|| TokenizerError::ByteToken {
+            let bytes = piece(token, writing).ok_or_else(|| TokenizerFault::ByteToken {
                 key,
                 index: id as usize,
                 text: token.text.clone(),

@@ -13,6 +13,7 @@
 use onig::{MatchParam, Regex, Region, SearchOptions};
 
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 
 /// How the characters of a word are written in the vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,9 +219,9 @@ const PRE_TOKENIZERS: &[PreTokenizer] = &[
 
 impl PreTokenizer {
     /// The pre-tokenizer that `tokenizer.ggml.pre` names.
-    pub(super) fn named(name: &str) -> Result<&'static Self, TokenizerError> {
+    pub(super) fn named(name: &str) -> Result<&'static Self, TokenizerFault> {
         let found = PRE_TOKENIZERS.iter().find(|one| one.names.contains(&name));
-        found.ok_or_else(|| TokenizerError::Unsupported {
+        found.ok_or_else(|| TokenizerFault::Unsupported {
             key: "tokenizer.ggml.pre",
             found: name.to_owned(),
             supported: Self::names().collect::<Vec<_>>().join(", "),
@@ -233,10 +234,10 @@ impl PreTokenizer {
     }
 
     /// Compiles its expressions.
-    pub(super) fn splitter(&self) -> Result<Splitter, TokenizerError> {
+    pub(super) fn splitter(&self) -> Result<Splitter, TokenizerFault> {
         let compile = |&pattern: &&str| {
             Regex::new(pattern)
-                .map_err(|source| TokenizerError::Pattern { pattern: pattern.to_owned(), source })
+                .map_err(|source| TokenizerFault::Pattern { pattern: pattern.to_owned(), source })
         };
         Ok(Splitter { expressions: self.patterns.iter().map(compile).collect::<Result<_, _>>()? })
     }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 use super::vocabulary::Vocabulary;
 
 /// The space of SentencePiece vocabularies.
@@ -58,10 +59,10 @@ impl Eq for Merge {}
 
 impl SentencePiece {
     /// An encoder with one finite score a token.
-    pub(super) fn new(scores: &[f32], add_space_prefix: bool) -> Result<Self, TokenizerError> {
+    pub(super) fn new(scores: &[f32], add_space_prefix: bool) -> Result<Self, TokenizerFault> {
         if let Some(index) = scores.iter().position(|score| !score.is_finite()) {
             let found = scores[index];
-            return Err(TokenizerError::Score { key: "tokenizer.ggml.scores", index, found });
+            return Err(TokenizerFault::Score { key: "tokenizer.ggml.scores", index, found });
         }
         // Adding zero turns -0.0 into 0.0, which the order of merges must not tell apart.
         Ok(Self { scores: scores.iter().map(|score| score + 0.0).collect(), add_space_prefix })

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::TokenizerError;
+use super::fault::TokenizerFault;
 
 /// What a token is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,15 +39,15 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// A vocabulary of these tokens, numbered in order; no two may have the same text.
     /// `key` is where they come from, for the message.
-    pub(super) fn new(tokens: Vec<Token>, key: &'static str) -> Result<Self, TokenizerError> {
+    pub(super) fn new(tokens: Vec<Token>, key: &'static str) -> Result<Self, TokenizerFault> {
         if tokens.is_empty() {
-            return Err(TokenizerError::Empty { key });
+            return Err(TokenizerFault::Empty { key });
         }
         let mut ids = HashMap::with_capacity(tokens.len());
         for (id, token) in (0..).zip(&tokens) {
             if let Some(first) = ids.insert(token.text.clone(), id) {
                 let text = token.text.clone();
-                return Err(TokenizerError::DuplicateToken { key, text, first, second: id });
+                return Err(TokenizerFault::DuplicateToken { key, text, first, second: id });
             }
         }
         Ok(Self { tokens, ids })

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use engine::tokenizer::{TokenKind, Tokenizer, TokenizerError};
+use engine::chat_template::ChatTemplate;
+use engine::tokenizer::{TokenKind, Tokenizer, TokenizerError, TokenizerFault};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -99,5 +100,68 @@ fn a_role_for_an_unknown_token_is_refused() {
     let fixture = Fixture::read("byte_pair");
     let folder = folder(&tokenizer_json(&fixture), &json!({"eos_token": "<nowhere>"}));
     let error = load(folder.path()).unwrap_err();
-    assert!(matches!(error, TokenizerError::UnknownToken { key: "eos_token", .. }), "{error}");
+    let TokenizerError::File { path, fault: TokenizerFault::UnknownToken { key, .. } } = &error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!((path, *key), (&folder.path().join("tokenizer_config.json"), "eos_token"));
+}
+
+#[test]
+fn a_configuration_of_the_wrong_form_is_refused() {
+    let json = tokenizer_json(&Fixture::read("byte_pair"));
+    let refuse = |config: Value| {
+        let folder = folder(&json, &config);
+        let error = load(folder.path()).unwrap_err().to_string();
+        error.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(refuse(json!({"eos_token": 5})), @r#"FOLDER/tokenizer_config.json: eos_token is 5; a token's text, or an object with its "content", is needed"#);
+    insta::assert_snapshot!(refuse(json!({"bos_token": {"special": true}})), @r#"FOLDER/tokenizer_config.json: bos_token is {"special":true}; a token's text, or an object with its "content", is needed"#);
+    insta::assert_snapshot!(refuse(json!(["eos_token"])), @"FOLDER/tokenizer_config.json: invalid type: sequence, expected a map at line 1 column 0");
+}
+
+#[test]
+fn an_unreadable_configuration_is_not_an_absent_one() {
+    let folder = folder(&tokenizer_json(&Fixture::read("byte_pair")), &json!({}));
+    let config = folder.path().join("tokenizer_config.json");
+    std::fs::remove_file(&config).unwrap();
+    assert!(load(folder.path()).is_ok());
+    std::fs::create_dir(&config).unwrap();
+    let error = load(folder.path()).unwrap_err();
+    assert!(matches!(&error, TokenizerError::Io { path, .. } if *path == config), "{error}");
+}
+
+#[test]
+fn a_vocabulary_without_tokens_or_with_an_absurd_id_is_refused() {
+    let mut json = tokenizer_json(&Fixture::read("byte_pair"));
+    json["added_tokens"] = json!([]);
+    let mut refuse = |vocabulary: Value| {
+        json["model"]["vocab"] = vocabulary;
+        json["model"]["merges"] = json!([]);
+        let folder = folder(&json, &json!({}));
+        let error = load(folder.path()).unwrap_err().to_string();
+        error.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(refuse(json!({})), @"FOLDER/tokenizer.json: the vocabulary is empty: a vocabulary needs at least one token");
+    insta::assert_snapshot!(refuse(json!({"a": 4_000_000_000_u32})), @"FOLDER/tokenizer.json: the vocabulary has the id 4000000000: at most 16777216 is supported");
+}
+
+#[test]
+fn a_template_that_is_none_is_refused_and_one_that_does_not_compile_is_named() {
+    let json = tokenizer_json(&Fixture::read("byte_pair"));
+    let refuse = |config: Value, jinja: Option<&str>| {
+        let folder = folder(&json, &config);
+        if let Some(text) = jinja {
+            std::fs::write(folder.path().join("chat_template.jinja"), text).unwrap();
+        }
+        let tokenizer = load(folder.path()).unwrap();
+        let error = ChatTemplate::from_folder(folder.path(), &tokenizer).unwrap_err().to_string();
+        error.replace(folder.path().to_str().unwrap(), "FOLDER")
+    };
+    insta::assert_snapshot!(refuse(json!({"chat_template": 5}), None), @r#"FOLDER/tokenizer_config.json: chat_template is 5; a template, or a list with one named "default", is needed"#);
+    let list = json!({"chat_template": [{"name": "tools", "template": "x"}]});
+    insta::assert_snapshot!(refuse(list, None), @r#"FOLDER/tokenizer_config.json: chat_template is [{"name":"tools","template":"x"}]; a template, or a list with one named "default", is needed"#);
+    let broken = "one\n{% for message in %}";
+    insta::assert_snapshot!(refuse(json!({"chat_template": broken}), None), @r#"FOLDER/tokenizer_config.json: the chat template in key "chat_template" does not compile: line 2: unexpected end of block"#);
+    insta::assert_snapshot!(refuse(json!({}), Some(broken)), @"FOLDER/chat_template.jinja: the chat template does not compile: line 2: unexpected end of block");
 }

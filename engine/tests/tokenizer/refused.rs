@@ -1,19 +1,25 @@
 //! Vocabularies that cannot be used are refused, with the key that is wrong.
 
-use engine::tokenizer::{Tokenizer, TokenizerError};
+use engine::checkpoint::Checkpoint;
+use engine::tokenizer::{Tokenizer, TokenizerError, TokenizerFault};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, tokenizer};
+use crate::gguf_file;
 
 const TOKENS: &str = "tokenizer.ggml.tokens";
 
-/// The error for a fixture whose keys were changed.
+/// The error for a fixture whose keys were changed, without the name of the file, which it starts with.
 fn refuse(name: &str, change: impl FnOnce(&mut serde_json::Map<String, Value>)) -> String {
     let mut fixture = Fixture::read(name);
     change(&mut fixture.metadata);
     let metadata: Vec<(String, Value)> = fixture.metadata.into_iter().collect();
-    let error = tokenizer(&metadata).err().unwrap_or_else(|| panic!("{name} was accepted"));
-    error.to_string()
+    let file = gguf_file::write(&metadata);
+    let checkpoint = Checkpoint::open(file.path()).unwrap();
+    let tokenizer = Tokenizer::of_checkpoint(&checkpoint);
+    let error = tokenizer.err().unwrap_or_else(|| panic!("{name} was accepted")).to_string();
+    let rest = error.strip_prefix(&format!("{}: ", file.path().display()));
+    rest.unwrap_or_else(|| panic!("the file is not named: {error}")).to_owned()
 }
 
 fn array<'m>(metadata: &'m mut serde_json::Map<String, Value>, key: &str) -> &'m mut Vec<Value> {
@@ -22,6 +28,7 @@ fn array<'m>(metadata: &'m mut serde_json::Map<String, Value>, key: &str) -> &'m
 
 #[test]
 fn a_missing_key_is_named() {
+    // Without a model the file still promises a tokenizer, and does not merely have none.
     for key in ["tokenizer.ggml.model", TOKENS, "tokenizer.ggml.merges"] {
         let message = refuse("byte_pair", |metadata| drop(metadata.remove(key)));
         assert!(message.contains(&format!("{key:?} is missing")), "{message}");
@@ -146,7 +153,9 @@ fn a_malformed_tokenizer_json_is_refused() {
         TokenizerError::TokenizerJson { .. }
     ));
     let bare = r#"{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":[]}}"#;
-    assert!(matches!(load(bare), TokenizerError::Unsupported { key: "decoder", .. }));
+    let TokenizerError::File { path: named, fault } = load(bare) else { panic!("another error") };
+    assert!(matches!(fault, TokenizerFault::Unsupported { key: "decoder", .. }), "{fault}");
+    assert_eq!(named, path);
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(Tokenizer::from_tokenizer_json(&path), Err(TokenizerError::Io { .. })));
 }

@@ -1,6 +1,7 @@
 //! The metadata of a GGUF file: keys, typed getters, and which keys were consumed.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::error::{Error, Subject};
@@ -103,6 +104,16 @@ pub struct Metadata<'a> {
 }
 
 impl<'a> Metadata<'a> {
+    /// The file.
+    pub fn path(&self) -> &'a Path {
+        self.file.path()
+    }
+
+    /// Where the value of `key` starts, in bytes from the start of the file. Asking does not consume it.
+    pub fn offset(&self, key: &str) -> Option<u64> {
+        self.entry(key).map(Entry::offset)
+    }
+
     /// The value of `key`, which must be there and of the type `T`: `u8` to `u64`, `i8` to `i64`, `f32`,
     /// `f64`, `bool`, `&str`, or a `Vec` of one of these.
     pub fn get<T: FromValue<'a>>(&self, key: &str) -> Result<T, Error> {
@@ -196,7 +207,7 @@ impl<'a> Metadata<'a> {
 
     /// The error for a fault of the value of `key`, with its place in the file.
     pub(crate) fn fault(&self, key: &str, fault: GgufFault) -> Error {
-        let offset = self.entry(key).map_or(0, |entry| entry.offset);
+        let offset = self.offset(key).unwrap_or(0);
         fault.at(offset).in_file(self.file, Subject::Key(key.to_owned()))
     }
 

@@ -34,10 +34,9 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -
             found.push(Violation { rule: Rule::Pin, reason });
         }
     };
-    let defaults = LaunchSettings::default();
-    for (flag, expected) in [("--batch-size", defaults.batch), ("--ubatch-size", defaults.ubatch)] {
+    for (flag, expected) in defaults() {
         if let Some(was) = line.value(flag) {
-            pin(flag, expected.to_string(), was.to_owned());
+            pin(flag, expected, was.to_owned());
         }
     }
     pin("the arguments", words(&pinned.arguments), words(&line.rest));
@@ -48,6 +47,14 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -
     };
     let features = [&pinned.cpu_features, &golden.oracle.cpu_features].map(|list| sorted(list));
     pin("the CPU features", words(&features[0]), words(&features[1]));
+    for (said, demanded) in
+        [(&golden.oracle.build, &pinned.build), (&golden.oracle.settings, &pinned.settings)]
+    {
+        for (key, expected) in demanded {
+            let was = said.get(key).map_or("(nothing)", String::as_str);
+            pin(key, expected.clone(), was.to_owned());
+        }
+    }
     if let Some(environment) = &golden.environment {
         let pairs = |map: &std::collections::BTreeMap<String, String>| {
             words(&map.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>())
@@ -55,6 +62,17 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -
         pin("the environment", pairs(&pinned.environment), pairs(environment));
     }
     found
+}
+
+/// The flags that every launch of ours sets alike, with their values.
+fn defaults() -> [(&'static str, String); 4] {
+    let settings = LaunchSettings::default();
+    [
+        ("--batch-size", settings.batch.to_string()),
+        ("--ubatch-size", settings.ubatch.to_string()),
+        ("--dtype", settings.dtype.name().to_owned()),
+        ("--max-num-seqs", settings.sequences.to_string()),
+    ]
 }
 
 /// Threads and context: as asked for, and as the process read them back where it did.
@@ -92,7 +110,7 @@ fn workload(golden: &GoldenManifest, line: &CommandLine<'_>, spec: &LaunchSpec) 
 
 /// A recorded command line, taken apart.
 struct CommandLine<'a> {
-    /// The flags with a number that a launch decides, each with its first value.
+    /// The flags with a value that a launch decides, each with its first value.
     decided: Vec<(&'a str, &'a str)>,
     /// What is left, in its order. A flag given twice is left: the last one counts, and it was not ours.
     rest: Vec<String>,
@@ -100,9 +118,9 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     fn of(flags: &'a [String]) -> Self {
+        let fixed = defaults().map(|(flag, _)| flag);
         let is_decided = |flag: &str| {
-            let numbers = ["--batch-size", "--ubatch-size"];
-            WHERE.iter().chain(&THREADS).chain(&CONTEXT).chain(&numbers).any(|name| *name == flag)
+            WHERE.iter().chain(&THREADS).chain(&CONTEXT).chain(&fixed).any(|name| *name == flag)
         };
         let mut line = Self { decided: Vec::new(), rest: Vec::new() };
         let mut flags = flags.iter().map(String::as_str);
@@ -212,6 +230,25 @@ mod tests {
         silent.oracle.flags.clear();
         silent.oracle.settings.clear();
         assert_eq!(rules(&silent, &spec, &oracle), [Rule::Pin, Rule::Workload].into());
+    }
+
+    /// What an oracle must say of itself, and the type it computes in.
+    #[test]
+    fn what_the_registry_demands_is_demanded_of_a_golden() {
+        let (mut golden, spec, mut oracle) = committed();
+        let launched = oracle.declared.launch.as_mut().unwrap();
+        launched.settings.insert("kv_type_k".into(), "f16".into());
+        launched.build.insert("build_info".into(), "b1-0c1e570".into());
+        golden.oracle.flags.extend(["--dtype".into(), "bfloat16".into()]);
+        assert_eq!(launch(&golden, &spec, &oracle), []);
+        let mut other = golden.clone();
+        set(&mut other.oracle.flags, "--dtype", "float32");
+        assert_eq!(rules(&other, &spec, &oracle), [Rule::Pin].into());
+        let mut other = golden.clone();
+        other.oracle.settings.insert("kv_type_k".into(), "q8_0".into());
+        assert_eq!(rules(&other, &spec, &oracle), [Rule::Pin].into());
+        golden.oracle.build.remove("build_info");
+        assert_eq!(rules(&golden, &spec, &oracle), [Rule::Pin].into());
     }
 
     #[test]

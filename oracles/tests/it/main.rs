@@ -10,3 +10,4 @@ mod installation;
 mod launch;
 mod live;
 mod specs;
+mod venv;

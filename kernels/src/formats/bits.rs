@@ -2,8 +2,6 @@
 
 use half::f16;
 
-use crate::activation::ActivationRow;
-
 /// The half-precision number at byte `offset`, widened (exact).
 pub(super) fn half_at(block: &[u8], offset: usize) -> f32 {
     f16::from_le_bytes([block[offset], block[offset + 1]]).to_f32()
@@ -57,15 +55,4 @@ pub(super) fn range(x: &[f32]) -> (f32, f32) {
 /// `1 / scale`, and 0 for the scale 0.
 pub(super) fn reciprocal(scale: f32) -> f32 {
     if scale == 0.0 { 0.0 } else { 1.0 / scale }
-}
-
-/// The blocks of a row beside the activation's codes, scales and sums.
-pub(super) fn pairs_with_sums<'a, const BYTES: usize>(
-    row: &'a [u8],
-    x: ActivationRow<'a>,
-) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [i8; 32], f32, f32)> {
-    let blocks = row.as_chunks().0.iter().zip(x.codes.as_chunks().0);
-    blocks
-        .zip(x.scales.iter().zip(x.sums))
-        .map(|((block, y), (scale, sum))| (block, y, *scale, *sum))
 }

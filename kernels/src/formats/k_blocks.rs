@@ -1,35 +1,16 @@
-//! What the K formats share: walking a row, the packed six-bit scales of Q4_K and Q5_K, a plain way to choose scales.
+//! What the K formats share: walking a row, how the numbers of its blocks are added up, a plain way to choose scales.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m256i;
 
 use half::f16;
 
 use super::bits::{range, reciprocal, signed_extreme};
+use super::{BatchDot, Kernel};
 use crate::activation::ActivationRow;
-
-/// The eight scales and eight minimums of 12 bytes, four at a time. The first four of each lie in the low six bits of
-/// bytes 0..4 and 4..8; the last four have their low halves in bytes 8..12 and their top two bits above the first four.
-#[inline]
-pub(super) fn unpack(packed: &[u8]) -> ([u8; 8], [u8; 8]) {
-    const SIX: u32 = 0x3f3f_3f3f;
-    const FOUR: u32 = 0x0f0f_0f0f;
-    let word =
-        |i: usize| u32::from_le_bytes([packed[i], packed[i + 1], packed[i + 2], packed[i + 3]]);
-    let (first_scales, first_minimums, rest) = (word(0), word(4), word(8));
-    let above = |first: u32| (first >> 6 & 0x0303_0303) << 4;
-    let eight = |first: u32, last: u32| (u64::from(last) << 32 | u64::from(first)).to_le_bytes();
-    (
-        eight(first_scales & SIX, rest & FOUR | above(first_scales)),
-        eight(first_minimums & SIX, rest >> 4 & FOUR | above(first_minimums)),
-    )
-}
-
-/// Stores scales and minimums so that [`unpack`] reads them back.
-pub(super) fn pack(packed: &mut [u8], scales: [u8; 8], minimums: [u8; 8]) {
-    for j in 0..4 {
-        packed[j] = (scales[j] & 63) | (scales[j + 4] >> 4) << 6;
-        packed[j + 4] = (minimums[j] & 63) | (minimums[j + 4] >> 4) << 6;
-        packed[j + 8] = (scales[j + 4] & 15) | (minimums[j + 4] & 15) << 4;
-    }
-}
+#[cfg(target_arch = "x86_64")]
+use crate::dot::avx2;
+use crate::dot::lanes;
 
 /// Groups of `scale * code - minimum`, scales and minimums rounded to multiples of two f16 units.
 pub(super) struct Grounded<const GROUPS: usize> {
@@ -102,4 +83,64 @@ pub(super) fn pairs<'a, const BYTES: usize>(
     blocks
         .zip(x.group_sums.as_chunks().0.iter().zip(x.scales))
         .map(|((block, y), (sums, scale))| (block, y, sums, *scale))
+}
+
+/// llama.cpp's order for many activation rows: one number a block, see [`tile`].
+pub(super) const fn tiled(kernel: Kernel) -> BatchDot {
+    BatchDot { rows_from: 8, rows_multiple: 1, cols_multiple: 256, kernel }
+}
+
+/// The numbers of the blocks, each times the activation's scale. Inlined, so that it is compiled for the tier of its caller.
+#[expect(clippy::inline_always, reason = "compiled for the tier of its caller")]
+#[inline(always)]
+pub(super) fn tile<const BYTES: usize>(
+    row: &[u8],
+    x: ActivationRow<'_>,
+    number: impl Fn(&[u8; BYTES], &[i8; 256], &[i16; 16]) -> f32,
+) -> f32 {
+    let mut acc = 0.0_f32;
+    for (block, y, sums, scale) in pairs(row, x) {
+        acc = number(block, y, sums).mul_add(scale, acc);
+    }
+    acc
+}
+
+/// The number of a block with minimums: `units` are those of its scales and of its minimums, `grounds` the minimums times the
+/// activation's group sums.
+#[expect(clippy::inline_always, reason = "compiled for the tier of its caller")]
+#[inline(always)]
+pub(super) fn grounded(units: [f32; 2], grounds: i32, products: i32) -> f32 {
+    (-units[1]).mul_add(grounds as f32, units[0] * products as f32)
+}
+
+/// The lanes of the blocks of a format without minimums: `parts` gives a block's unit and the sums of its lanes.
+pub(super) fn dot_centred<const BYTES: usize>(
+    row: &[u8],
+    x: ActivationRow<'_>,
+    parts: impl Fn(&[u8; BYTES], &[i8; 256], &[i16; 16]) -> (f32, [i32; 8]),
+) -> f32 {
+    let mut acc = [0.0; 8];
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (unit, products) = parts(block, y, sums);
+        lanes::fma(&mut acc, scale * unit, products);
+    }
+    lanes::sum(acc)
+}
+
+/// [`dot_centred`] in registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+pub(super) fn dot_centred_avx2<const BYTES: usize>(
+    row: &[u8],
+    x: ActivationRow<'_>,
+    parts: impl Fn(&[u8; BYTES], &[i8; 256], &[i16; 16]) -> (f32, __m256i),
+) -> f32 {
+    use std::arch::x86_64::_mm256_setzero_ps;
+    let mut acc = _mm256_setzero_ps();
+    for (block, y, sums, scale) in pairs(row, x) {
+        let (unit, products) = parts(block, y, sums);
+        acc = avx2::fma(acc, scale * unit, products);
+    }
+    avx2::sum(acc)
 }

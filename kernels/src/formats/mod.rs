@@ -6,6 +6,7 @@ mod bits;
 mod f16;
 mod f32;
 mod k_blocks;
+mod packed_scales;
 mod q2_k;
 mod q3_k;
 mod q4_0;
@@ -16,6 +17,7 @@ mod q5_1;
 mod q5_k;
 mod q6_k;
 mod q8_0;
+mod with_minimum;
 
 use crate::activation::Activation;
 use crate::dot::{ScalarDot, VectorDot};

@@ -7,8 +7,8 @@
 use std::arch::x86_64::__m256i;
 
 use super::bits::{half_at, put_half};
-use super::k_blocks::{Grounded, pairs};
-use super::{BatchDot, FormatSpec, Kernel};
+use super::k_blocks::{Grounded, grounded, pairs, tile, tiled};
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -29,16 +29,11 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         #[cfg(target_arch = "x86_64")]
         avx2: dot_avx2,
     },
-    batch: Some(BatchDot {
-        rows_from: 8,
-        rows_multiple: 1,
-        cols_multiple: 256,
-        kernel: Kernel {
-            scalar: tile_scalar,
-            #[cfg(target_arch = "x86_64")]
-            avx2: tile_avx2,
-        },
-    }),
+    batch: Some(tiled(Kernel {
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    })),
     repacked: None,
     panel: None,
 };
@@ -149,25 +144,18 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
 }
 
 fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
-        let minimums = -half_at(block, MINIMUM_UNIT);
-        let grounds: i32 = grounds(block, sums).iter().sum();
-        let products: i32 = products(block, y).iter().sum();
-        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
-        value.mul_add(scale, acc)
+    tile(row, x, |block: &Block, y, sums| {
+        let units = [half_at(block, UNIT), half_at(block, MINIMUM_UNIT)];
+        grounded(units, grounds(block, sums).iter().sum(), products(block, y).iter().sum())
     })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = 0.0_f32;
-    for (block, y, sums, scale) in pairs(row, x) {
-        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+    tile(row, x, |block: &Block, y, sums| {
         let grounds = avx2::total(grounds_avx2(block, sums));
         let products = avx2::total(products_avx2(block, y));
-        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
-        acc = value.mul_add(scale, acc);
-    }
-    acc
+        grounded(avx2::halves_at(block, UNIT), grounds, products)
+    })
 }

@@ -7,8 +7,10 @@
 use std::arch::x86_64::__m256i;
 
 use super::bits::{half_at, put_half};
-use super::k_blocks::{Centred, pairs};
-use super::{BatchDot, FormatSpec, Kernel};
+#[cfg(target_arch = "x86_64")]
+use super::k_blocks::dot_centred_avx2;
+use super::k_blocks::{Centred, dot_centred, tile, tiled};
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -29,16 +31,11 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         #[cfg(target_arch = "x86_64")]
         avx2: dot_avx2,
     },
-    batch: Some(BatchDot {
-        rows_from: 8,
-        rows_multiple: 1,
-        cols_multiple: 256,
-        kernel: Kernel {
-            scalar: tile_scalar,
-            #[cfg(target_arch = "x86_64")]
-            avx2: tile_avx2,
-        },
-    }),
+    batch: Some(tiled(Kernel {
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    })),
     repacked: None,
     panel: None,
 };
@@ -112,11 +109,7 @@ fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
 }
 
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = [0.0; 8];
-    for (block, y, _, scale) in pairs(row, x) {
-        lanes::fma(&mut acc, scale * half_at(block, UNIT), products(block, y));
-    }
-    lanes::sum(acc)
+    dot_centred(row, x, |block, y, _| (half_at(block, UNIT), products(block, y)))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -150,30 +143,23 @@ fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn unit_avx2(block: &Block) -> f32 {
+    avx2::halves_at(block, UNIT - 2)[1]
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    use std::arch::x86_64::_mm256_setzero_ps;
-    let mut acc = _mm256_setzero_ps();
-    for (block, y, _, scale) in pairs(row, x) {
-        let scale = scale * avx2::halves_at(block, UNIT - 2)[1];
-        acc = avx2::fma(acc, scale, products_avx2(block, y));
-    }
-    avx2::sum(acc)
+    dot_centred_avx2(row, x, |block, y, _| (unit_avx2(block), products_avx2(block, y)))
 }
 
 fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    pairs(row, x).fold(0.0, |acc, (block, y, _, scale)| {
-        let products: i32 = products(block, y).iter().sum();
-        (half_at(block, UNIT) * products as f32).mul_add(scale, acc)
-    })
+    tile(row, x, |block, y, _| half_at(block, UNIT) * products(block, y).iter().sum::<i32>() as f32)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = 0.0_f32;
-    for (block, y, _, scale) in pairs(row, x) {
-        let products = avx2::total(products_avx2(block, y));
-        acc = (avx2::halves_at(block, UNIT - 2)[1] * products as f32).mul_add(scale, acc);
-    }
-    acc
+    tile(row, x, |block, y, _| unit_avx2(block) * avx2::total(products_avx2(block, y)) as f32)
 }

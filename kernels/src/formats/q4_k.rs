@@ -4,11 +4,14 @@
 //! of a chunk in its low half and of the next chunk in its high half.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m128i, __m256i};
+use std::arch::x86_64::__m256i;
 
-use super::bits::{half_at, put_half};
-use super::k_blocks::{Grounded, pack, pairs, unpack};
-use super::{BatchDot, FormatSpec, Kernel, RepackedDot};
+use super::bits::half_at;
+use super::k_blocks::{grounded, pairs, tile, tiled};
+#[cfg(target_arch = "x86_64")]
+use super::packed_scales::grounds_avx2;
+use super::packed_scales::{self, MINIMUM_UNIT, UNIT, grounds, scales};
+use super::{FormatSpec, Kernel, RepackedDot};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -29,16 +32,11 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         #[cfg(target_arch = "x86_64")]
         avx2: dot_avx2,
     },
-    batch: Some(BatchDot {
-        rows_from: 8,
-        rows_multiple: 1,
-        cols_multiple: 256,
-        kernel: Kernel {
-            scalar: tile_scalar,
-            #[cfg(target_arch = "x86_64")]
-            avx2: tile_avx2,
-        },
-    }),
+    batch: Some(tiled(Kernel {
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    })),
     repacked: Some(RepackedDot {
         one: Kernel {
             scalar: repacked_scalar,
@@ -57,62 +55,38 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
 const BYTES: usize = 144;
 type Block = [u8; BYTES];
 
-const UNIT: usize = 0;
-const MINIMUM_UNIT: usize = 2;
-const SCALES: usize = 4;
 const QS: usize = 16;
 
 fn codes_of(block: &Block) -> [i8; 256] {
     std::array::from_fn(|i| (block[QS + i / 64 * 32 + i % 32] >> (i % 64 / 32 * 4) & 15) as i8)
 }
 
+fn put_code(block: &mut Block, i: usize, code: u8) {
+    block[QS + i / 64 * 32 + i % 32] |= code << (i % 64 / 32 * 4);
+}
+
 fn dequantize(bytes: &[u8], out: &mut [f32]) {
-    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<256>().0) {
-        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
-        let ((scales, minimums), codes) = (unpack(&block[SCALES..SCALES + 12]), codes_of(block));
-        for (i, value) in out.iter_mut().enumerate() {
-            let (scale, minimum) = (f32::from(scales[i / 32]), f32::from(minimums[i / 32]));
-            *value = unit * scale * f32::from(codes[i]) - minimum_unit * minimum;
-        }
-    }
+    packed_scales::dequantize(bytes, out, codes_of);
 }
 
 fn quantize(x: &[f32], bytes: &mut [u8]) {
-    for (x, block) in x.as_chunks().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
-        let groups = Grounded::<8>::choose(x, 15.0, 63.0);
-        block.fill(0);
-        put_half(block, UNIT, groups.unit);
-        put_half(block, MINIMUM_UNIT, groups.minimum_unit);
-        pack(&mut block[SCALES..], groups.scales, groups.minimums);
-        for i in 0..256 {
-            let code = groups.code(x, i, 15.0);
-            block[QS + i / 64 * 32 + i % 32] |= code << (i % 64 / 32 * 4);
-        }
-    }
+    packed_scales::quantize(x, bytes, 15.0, put_code);
 }
 
 /// Per lane, the products of codes and activation, each times its group's scale.
 fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
-    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    let scales = scales(block);
     lanes::scaled_sums(&codes_of(block), y, |chunk, _| i32::from(scales[chunk]))
 }
 
 /// The sum of [`products`] over each quarter of the block.
 fn quarters(block: &Block, y: &[i8; 256]) -> [i32; 4] {
-    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    let scales = scales(block);
     let codes = codes_of(block);
     std::array::from_fn(|quarter| {
         let factor = |chunk, _| if chunk / 2 == quarter { i32::from(scales[chunk]) } else { 0 };
         lanes::scaled_sums(&codes, y, factor).iter().sum()
     })
-}
-
-/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`, a quarter
-/// of the block.
-fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 4] {
-    let (_, minimums) = unpack(&block[SCALES..SCALES + 12]);
-    let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
-    std::array::from_fn(|lane| group(2 * lane) + group(2 * lane + 1))
 }
 
 /// The minimums keep four f32 lanes of their own.
@@ -135,7 +109,7 @@ fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
 #[inline]
 fn quarters_avx2(block: &Block, y: &[i8; 256]) -> [__m256i; 4] {
     use std::arch::x86_64::{_mm256_and_si256, _mm256_set1_epi8, _mm256_srli_epi16};
-    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
+    let scales = avx2::Scales8::new(scales(block));
     let mut quarters = [avx2::zero(); 4];
     for (quarter, products) in quarters.iter_mut().enumerate() {
         let mut bits = avx2::load_32(block, QS + 32 * quarter);
@@ -160,13 +134,6 @@ fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-fn grounds_avx2(block: &Block, sums: &[i16; 16]) -> __m128i {
-    avx2::ground_sums(unpack(&block[SCALES..SCALES + 12]).1, sums)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::{
         _mm_cvtepi32_ps, _mm_fmadd_ps, _mm_set1_ps, _mm_setzero_ps, _mm256_setzero_ps,
@@ -183,81 +150,73 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
 }
 
 fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
-        let minimums = -half_at(block, MINIMUM_UNIT);
-        let grounds: i32 = grounds(block, sums).iter().sum();
-        let products: i32 = products(block, y).iter().sum();
-        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
-        value.mul_add(scale, acc)
+    tile(row, x, |block: &Block, y, sums| {
+        grounded(units(block), grounds(block, sums).iter().sum(), products(block, y).iter().sum())
     })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = 0.0_f32;
-    for (block, y, sums, scale) in pairs(row, x) {
-        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+    tile(row, x, |block: &Block, y, sums| {
         let grounds = avx2::total_four(grounds_avx2(block, sums));
         let products = avx2::total(products_avx2(block, y));
-        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
-        acc = value.mul_add(scale, acc);
-    }
-    acc
+        grounded(avx2::halves_at(block, UNIT), grounds, products)
+    })
 }
 
-/// Repacked, one activation row: one number a block; the minimums are summed apart.
-fn repacked_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+/// The products and the grounds of a row, each of `N` numbers a block, summed apart. Inlined, as [`tile`] is.
+#[expect(clippy::inline_always, reason = "compiled for the tier of its caller")]
+#[inline(always)]
+fn repacked<const N: usize>(
+    row: &[u8],
+    x: ActivationRow<'_>,
+    parts: impl Fn(&Block, &[i8; 256], &[i16; 16]) -> ([f32; 2], [i32; N], [i32; N]),
+) -> f32 {
     let mut acc = [0.0_f32; 2];
     for (block, y, sums, scale) in pairs(row, x) {
-        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
-        let products: i32 = quarters(block, y).iter().sum();
-        let ground: i32 = grounds(block, sums).iter().sum();
-        acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
-        acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+        let ([unit, minimum_unit], products, grounds) = parts(block, y, sums);
+        for (products, ground) in products.into_iter().zip(grounds) {
+            acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
+            acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
+        }
     }
     acc[0] - acc[1]
+}
+
+fn units(block: &Block) -> [f32; 2] {
+    [half_at(block, UNIT), half_at(block, MINIMUM_UNIT)]
+}
+
+/// Repacked, one activation row: one number a block.
+fn repacked_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
+    repacked(row, x, |block, y, sums| {
+        let (products, grounds) = (quarters(block, y), grounds(block, sums));
+        (units(block), [products.iter().sum()], [grounds.iter().sum()])
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn repacked_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = [0.0_f32; 2];
-    for (block, y, sums, scale) in pairs(row, x) {
-        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+    repacked(row, x, |block, y, sums| {
         let products = avx2::total(products_avx2(block, y));
-        let ground = avx2::total_four(grounds_avx2(block, sums));
-        acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
-        acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
-    }
-    acc[0] - acc[1]
+        let grounds = avx2::total_four(grounds_avx2(block, sums));
+        (avx2::halves_at(block, UNIT), [products], [grounds])
+    })
 }
 
 /// Repacked, four activation rows at once: one number a quarter of a block.
 fn repacked_fours_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = [0.0_f32; 2];
-    for (block, y, sums, scale) in pairs(row, x) {
-        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
-        for (products, ground) in quarters(block, y).into_iter().zip(grounds(block, sums)) {
-            acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
-            acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
-        }
-    }
-    acc[0] - acc[1]
+    repacked(row, x, |block, y, sums| (units(block), quarters(block, y), grounds(block, sums)))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn repacked_fours_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = [0.0_f32; 2];
-    for (block, y, sums, scale) in pairs(row, x) {
-        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
-        let grounds = avx2::four(grounds_avx2(block, sums));
-        for (products, ground) in quarters_avx2(block, y).into_iter().zip(grounds) {
-            let products = avx2::total(products);
-            acc[0] = (unit * scale).mul_add(products as f32, acc[0]);
-            acc[1] = (minimum_unit * scale).mul_add(ground as f32, acc[1]);
-        }
-    }
-    acc[0] - acc[1]
+    repacked(row, x, |block, y, sums| {
+        let [a, b, c, d] = quarters_avx2(block, y);
+        let products = [avx2::total(a), avx2::total(b), avx2::total(c), avx2::total(d)];
+        (avx2::halves_at(block, UNIT), products, avx2::four(grounds_avx2(block, sums)))
+    })
 }

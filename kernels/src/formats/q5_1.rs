@@ -1,14 +1,10 @@
 //! Q5_1: 32 weights `scale * code + minimum`, code of 5 bits. Bytes: scale, minimum (f16), 4 of fifth bits, 16 of low bits.
 
-use super::bits::{
-    fifth_bits, half_at, nibbles, pairs_with_sums, put_fifth_bits, put_half, put_nibbles, range,
-    reciprocal,
-};
-use super::{FormatSpec, Kernel};
+use super::bits::{fifth_bits, nibbles, put_fifth_bits, put_half, put_nibbles, range, reciprocal};
+use super::{FormatSpec, Kernel, with_minimum};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
-use crate::dot::lanes;
 use crate::format::Format;
 use crate::panel::{PanelSpec, unpack_rows};
 
@@ -44,10 +40,7 @@ fn codes_of(block: &[u8; BYTES]) -> [i8; 32] {
 }
 
 fn dequantize(bytes: &[u8], out: &mut [f32]) {
-    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<32>().0) {
-        let (scale, minimum) = (half_at(block, 0), half_at(block, 2));
-        *out = codes_of(block).map(|code| f32::from(code) * scale + minimum);
-    }
+    with_minimum::dequantize(bytes, out, codes_of);
 }
 
 fn quantize(x: &[f32], bytes: &mut [u8]) {
@@ -64,13 +57,7 @@ fn quantize(x: &[f32], bytes: &mut [u8]) {
 }
 
 fn dot_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = [0.0; 8];
-    let mut minimums = 0.0_f32;
-    for (block, y, scale, sum) in pairs_with_sums::<BYTES>(row, x) {
-        minimums = half_at(block, 2).mul_add(sum, minimums);
-        lanes::fma(&mut acc, half_at(block, 0) * scale, lanes::quad_sums(&codes_of(block), y));
-    }
-    lanes::sum(acc) + minimums
+    with_minimum::dot(row, x, codes_of)
 }
 
 unpack_rows!(unpack, BYTES, |block| avx2::five_bits(block, 4, 8));
@@ -78,15 +65,5 @@ unpack_rows!(unpack, BYTES, |block| avx2::five_bits(block, 4, 8));
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
-    let mut acc = _mm256_setzero_ps();
-    let mut minimums = 0.0_f32;
-    for (block, y, scale, sum) in pairs_with_sums::<BYTES>(row, x) {
-        let [step, minimum] = avx2::halves_at(block, 0);
-        minimums = minimum.mul_add(sum, minimums);
-        let weights = avx2::five_bits(block, 4, 8);
-        let sums = avx2::quad_sums_unsigned(weights, avx2::load_codes(y, 0));
-        acc = _mm256_fmadd_ps(_mm256_set1_ps(step * scale), sums, acc);
-    }
-    avx2::sum(acc) + minimums
+    with_minimum::dot_avx2(row, x, |block: &[u8; BYTES]| avx2::five_bits(block, 4, 8))
 }

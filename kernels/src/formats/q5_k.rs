@@ -4,11 +4,14 @@
 //! in Q4_K; bit `c` of fifth-bit byte `l` belongs to value `32 c + l`.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m128i, __m256i};
+use std::arch::x86_64::__m256i;
 
-use super::bits::{half_at, put_half};
-use super::k_blocks::{Grounded, pack, pairs, unpack};
-use super::{BatchDot, FormatSpec, Kernel};
+use super::bits::half_at;
+use super::k_blocks::{grounded, pairs, tile, tiled};
+#[cfg(target_arch = "x86_64")]
+use super::packed_scales::grounds_avx2;
+use super::packed_scales::{self, MINIMUM_UNIT, UNIT, grounds, scales};
+use super::{FormatSpec, Kernel};
 use crate::activation::{Activation, ActivationRow};
 #[cfg(target_arch = "x86_64")]
 use crate::dot::avx2;
@@ -29,16 +32,11 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
         #[cfg(target_arch = "x86_64")]
         avx2: dot_avx2,
     },
-    batch: Some(BatchDot {
-        rows_from: 8,
-        rows_multiple: 1,
-        cols_multiple: 256,
-        kernel: Kernel {
-            scalar: tile_scalar,
-            #[cfg(target_arch = "x86_64")]
-            avx2: tile_avx2,
-        },
-    }),
+    batch: Some(tiled(Kernel {
+        scalar: tile_scalar,
+        #[cfg(target_arch = "x86_64")]
+        avx2: tile_avx2,
+    })),
     repacked: None,
     panel: None,
 };
@@ -46,9 +44,6 @@ pub(super) const SPEC: FormatSpec = FormatSpec {
 const BYTES: usize = 176;
 type Block = [u8; BYTES];
 
-const UNIT: usize = 0;
-const MINIMUM_UNIT: usize = 2;
-const SCALES: usize = 4;
 const QS: usize = 48;
 const QH: usize = 16;
 
@@ -60,43 +55,23 @@ fn codes_of(block: &Block) -> [i8; 256] {
     })
 }
 
+fn put_code(block: &mut Block, i: usize, code: u8) {
+    block[QS + i / 64 * 32 + i % 32] |= (code & 15) << (i % 64 / 32 * 4);
+    block[QH + i % 32] |= (code >> 4) << (i / 32);
+}
+
 fn dequantize(bytes: &[u8], out: &mut [f32]) {
-    for (block, out) in bytes.as_chunks().0.iter().zip(out.as_chunks_mut::<256>().0) {
-        let (unit, minimum_unit) = (half_at(block, UNIT), half_at(block, MINIMUM_UNIT));
-        let ((scales, minimums), codes) = (unpack(&block[SCALES..SCALES + 12]), codes_of(block));
-        for (i, value) in out.iter_mut().enumerate() {
-            let (scale, minimum) = (f32::from(scales[i / 32]), f32::from(minimums[i / 32]));
-            *value = unit * scale * f32::from(codes[i]) - minimum_unit * minimum;
-        }
-    }
+    packed_scales::dequantize(bytes, out, codes_of);
 }
 
 fn quantize(x: &[f32], bytes: &mut [u8]) {
-    for (x, block) in x.as_chunks().0.iter().zip(bytes.as_chunks_mut::<BYTES>().0) {
-        let groups = Grounded::<8>::choose(x, 31.0, 63.0);
-        block.fill(0);
-        put_half(block, UNIT, groups.unit);
-        put_half(block, MINIMUM_UNIT, groups.minimum_unit);
-        pack(&mut block[SCALES..], groups.scales, groups.minimums);
-        for i in 0..256 {
-            let code = groups.code(x, i, 31.0);
-            block[QS + i / 64 * 32 + i % 32] |= (code & 15) << (i % 64 / 32 * 4);
-            block[QH + i % 32] |= (code >> 4) << (i / 32);
-        }
-    }
+    packed_scales::quantize(x, bytes, 31.0, put_code);
 }
 
 /// Per lane, the products of codes and activation, each times its group's scale.
 fn products(block: &Block, y: &[i8; 256]) -> [i32; 8] {
-    let (scales, _) = unpack(&block[SCALES..SCALES + 12]);
+    let scales = scales(block);
     lanes::scaled_sums(&codes_of(block), y, |chunk, _| i32::from(scales[chunk]))
-}
-
-/// The activation's group sums times the minimums, in four lanes: lane `l` takes groups `2l` and `2l + 1`.
-fn grounds(block: &Block, sums: &[i16; 16]) -> [i32; 4] {
-    let (_, minimums) = unpack(&block[SCALES..SCALES + 12]);
-    let group = |g: usize| i32::from(minimums[g]) * i32::from(sums[2 * g] + sums[2 * g + 1]);
-    std::array::from_fn(|lane| group(2 * lane) + group(2 * lane + 1))
 }
 
 /// The minimums of a block are one number, summed beside the lanes.
@@ -119,7 +94,7 @@ fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
     use std::arch::x86_64::{
         _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8, _mm256_slli_epi16, _mm256_srli_epi16,
     };
-    let scales = avx2::Scales8::new(unpack(&block[SCALES..SCALES + 12]).0);
+    let scales = avx2::Scales8::new(scales(block));
     let mut fifth = avx2::load_32(block, QH);
     let mut products = avx2::zero();
     for pair in 0..4 {
@@ -139,13 +114,6 @@ fn products_avx2(block: &Block, y: &[i8; 256]) -> __m256i {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-fn grounds_avx2(block: &Block, sums: &[i16; 16]) -> __m128i {
-    avx2::ground_sums(unpack(&block[SCALES..SCALES + 12]).1, sums)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
 fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
     use std::arch::x86_64::_mm256_setzero_ps;
     let mut acc = _mm256_setzero_ps();
@@ -160,25 +128,18 @@ fn dot_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
 }
 
 fn tile_scalar(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    pairs(row, x).fold(0.0, |acc, (block, y, sums, scale)| {
-        let minimums = -half_at(block, MINIMUM_UNIT);
-        let grounds: i32 = grounds(block, sums).iter().sum();
-        let products: i32 = products(block, y).iter().sum();
-        let value = minimums.mul_add(grounds as f32, half_at(block, UNIT) * products as f32);
-        value.mul_add(scale, acc)
+    tile(row, x, |block: &Block, y, sums| {
+        let units = [half_at(block, UNIT), half_at(block, MINIMUM_UNIT)];
+        grounded(units, grounds(block, sums).iter().sum(), products(block, y).iter().sum())
     })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn tile_avx2(row: &[u8], x: ActivationRow<'_>) -> f32 {
-    let mut acc = 0.0_f32;
-    for (block, y, sums, scale) in pairs(row, x) {
-        let [unit, minimum_unit] = avx2::halves_at(block, UNIT);
+    tile(row, x, |block: &Block, y, sums| {
         let grounds = avx2::total_four(grounds_avx2(block, sums));
         let products = avx2::total(products_avx2(block, y));
-        let value = (-minimum_unit).mul_add(grounds as f32, unit * products as f32);
-        acc = value.mul_add(scale, acc);
-    }
-    acc
+        grounded(avx2::halves_at(block, UNIT), grounds, products)
+    })
 }

@@ -12,17 +12,18 @@ fn main() {
         Ok(digest) => println!("cargo:rustc-env=PLUMB_SOURCE_SHA256={digest}"),
         Err(error) => println!("cargo:warning=no source digest: {error}"),
     }
+    // Relative, because two clones may share a target folder: each is to look at its own sources.
     for path in ["Cargo.lock", "Cargo.toml", "engine/src", "engine/build.rs", "engine/Cargo.toml"]
         .into_iter()
         .chain(["kernels/src", "kernels/Cargo.toml", "records/src/source_digest.rs"])
     {
-        println!("cargo:rerun-if-changed={}", root.join(path).display());
+        println!("cargo:rerun-if-changed=../{path}");
     }
     if let Some(commit) = git(&root, &["rev-parse", "HEAD"]) {
         println!("cargo:rustc-env=PLUMB_COMMIT={commit}");
         for name in ["HEAD", "logs/HEAD"] {
             if let Some(path) = git(&root, &["rev-parse", "--git-path", name]) {
-                println!("cargo:rerun-if-changed={}", root.join(path).display());
+                println!("cargo:rerun-if-changed={}", Path::new("..").join(path).display());
             }
         }
     }

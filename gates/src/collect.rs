@@ -166,7 +166,7 @@ pub fn trouble(error: &oracles::Error) -> Trouble {
 
 /// The subject owes an answer to `asked` cases.
 pub fn unanswered(asked: usize) -> impl Fn(SubjectError) -> Trouble {
-    move |error| Trouble::Subject { asked: asked as u64, error }
+    move |error| Trouble::Subject { asked: asked as u64, reason: chain::of(&error) }
 }
 
 /// Milliseconds since `started`.

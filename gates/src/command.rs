@@ -6,6 +6,7 @@ mod gaps;
 mod list;
 mod prepare;
 mod prove;
+mod recheck;
 mod records;
 mod run;
 mod supply;
@@ -78,6 +79,15 @@ enum Command {
     /// Look at the records
     #[command(subcommand)]
     Records(RecordsCommand),
+    /// Derive verdicts again from their evidence alone, and say where a record says otherwise
+    Recheck {
+        /// Ids of the records
+        #[arg(required_unless_present = "all", value_name = "RUN")]
+        runs: Vec<String>,
+        /// Every record that keeps what its judge was given
+        #[arg(long, conflicts_with = "runs")]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -200,6 +210,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Records(RecordsCommand::List) => records::list(&context),
         Command::Records(RecordsCommand::Verify) => records::verify(&context),
         Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),
+        Command::Recheck { runs, all } => recheck::recheck(&context, &runs, all),
     }
 }
 

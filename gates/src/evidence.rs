@@ -1,21 +1,169 @@
-//! What is kept beside a record, so that its verdict can be checked without running anything.
+//! What is kept beside a record, so that its verdict can be derived again without running anything.
+//!
+//! `spec.toml` is the gate's spec as it was, `collected.json.gz` everything that the judge was given, `violations.json` the
+//! rules that were found broken while it was collected. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
 
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use records::record::Record;
+use records::store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::judge::Trouble;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
+use crate::validity::Violation;
 
-/// Named files. Whole rankings are left out: they are 0.5 MB a run, and the ids decide.
-pub fn of(collected: &Result<Samples, Trouble>) -> Vec<(&'static str, String)> {
-    match collected {
-        Ok(Samples::Generations(samples)) => {
-            vec![("cases.jsonl", lines(samples.iter().map(generation)))]
-        }
-        Ok(Samples::Texts(corpora)) => {
-            vec![("texts.jsonl", lines(corpora.iter().flat_map(texts)))]
-        }
-        Err(_) => Vec::new(),
+const SPEC: &str = "spec.toml";
+const COLLECTED: &str = "collected.json.gz";
+const VIOLATIONS: &str = "violations.json";
+
+/// One file of evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceFile {
+    /// Its name in the record.
+    pub name: &'static str,
+    /// Its text, before it is compressed where the name says so.
+    pub text: String,
+}
+
+impl EvidenceFile {
+    /// The bytes to keep of the text, after `change`.
+    pub fn bytes(&self, change: impl Fn(&str) -> String) -> Vec<u8> {
+        let text = change(&self.text);
+        if self.name.ends_with(".gz") { compressed(&text) } else { text.into_bytes() }
     }
+}
+
+/// The same bytes for the same text: the header carries no time and no name.
+fn compressed(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory does not fail.
+    let _ = encoder.write_all(text.as_bytes());
+    encoder.finish().unwrap_or_default()
+}
+
+/// What the judge was given.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Collected {
+    Samples(Samples),
+    Trouble(Trouble),
+}
+
+/// The files of a run.
+pub fn of(
+    spec: &str,
+    collected: &Result<Samples, Trouble>,
+    violations: &[Violation],
+) -> Vec<EvidenceFile> {
+    // Text, numbers and lists of them: writing them as JSON does not fail.
+    let text = |json: serde_json::Result<String>| json.unwrap_or_default();
+    let given = match collected.clone() {
+        Ok(samples) => Collected::Samples(samples),
+        Err(trouble) => Collected::Trouble(trouble),
+    };
+    let mut files = vec![
+        EvidenceFile { name: SPEC, text: spec.to_owned() },
+        EvidenceFile { name: COLLECTED, text: text(serde_json::to_string(&given)) },
+        EvidenceFile { name: VIOLATIONS, text: text(serde_json::to_string(violations)) },
+    ];
+    let readable = match collected {
+        Ok(Samples::Generations(samples)) => {
+            Some(("cases.jsonl", lines(samples.iter().map(generation))))
+        }
+        Ok(Samples::Texts(corpora)) => Some(("texts.jsonl", lines(corpora.iter().flat_map(texts)))),
+        Err(_) => None,
+    };
+    files.extend(readable.map(|(name, text)| EvidenceFile { name, text }));
+    files
+}
+
+/// The evidence of a record, read back.
+#[derive(Debug)]
+pub struct Kept {
+    /// The gate's spec as it was.
+    pub spec: String,
+    /// What the judge was given.
+    pub collected: Result<Samples, Trouble>,
+    /// The rules that were found broken.
+    pub violations: Vec<Violation>,
+}
+
+/// Evidence that cannot be read back.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// The record is older than the file.
+    #[error("{record} keeps no {name}: it was written before verdicts could be derived again")]
+    Missing {
+        /// Id of the record.
+        record: String,
+        /// The file.
+        name: &'static str,
+    },
+    /// The file is not there or not what was written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its text is not what this program writes.
+    #[error("cannot read {name} of {record}")]
+    Unreadable {
+        /// Id of the record.
+        record: String,
+        /// The file.
+        name: &'static str,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Kept {
+    /// Reads the evidence of `record`, each file verified by its hash.
+    pub fn read(store: &Store, record: &Record) -> Result<Self, EvidenceError> {
+        let collected: Collected = parse(store, record, COLLECTED)?;
+        Ok(Self {
+            spec: text(store, record, SPEC)?,
+            collected: match collected {
+                Collected::Samples(samples) => Ok(samples),
+                Collected::Trouble(trouble) => Err(trouble),
+            },
+            violations: parse(store, record, VIOLATIONS)?,
+        })
+    }
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(
+    store: &Store,
+    record: &Record,
+    name: &'static str,
+) -> Result<T, EvidenceError> {
+    let text = text(store, record, name)?;
+    serde_json::from_str(&text).map_err(|error| unreadable(record, name, error))
+}
+
+fn text(store: &Store, record: &Record, name: &'static str) -> Result<String, EvidenceError> {
+    let entry = record.evidence.iter().find(|entry| entry.name == name);
+    let missing = || EvidenceError::Missing { record: record.id.clone(), name };
+    let bytes = store.evidence(entry.ok_or_else(missing)?)?;
+    let mut text = String::new();
+    let read = if name.ends_with(".gz") {
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text)
+    } else {
+        bytes.as_slice().read_to_string(&mut text)
+    };
+    read.map_err(|error| unreadable(record, name, error))?;
+    Ok(text)
+}
+
+fn unreadable(
+    record: &Record,
+    name: &'static str,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> EvidenceError {
+    EvidenceError::Unreadable { record: record.id.clone(), name, source: error.into() }
 }
 
 /// Every ranking of both sides, for `--keep`.

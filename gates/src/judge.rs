@@ -4,16 +4,17 @@ mod generations;
 mod texts;
 
 use records::metric::Measurement;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
-use crate::subject::SubjectError;
 use crate::validity::Violation;
 
 /// Why there are no samples to judge.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trouble {
     /// A rule was broken before anything could be compared.
     Void(Violation),
@@ -26,7 +27,7 @@ pub enum Trouble {
         /// How many cases it owes an answer.
         asked: u64,
         /// What happened.
-        error: SubjectError,
+        reason: String,
     },
 }
 
@@ -118,10 +119,10 @@ fn judge_trouble(trouble: &Trouble) -> Judgement {
         Trouble::NotEstablished(reason) => {
             Judgement::bare(Word::NotEstablished, Vec::new(), reason.clone(), 0)
         }
-        Trouble::Subject { asked, error } => Judgement::bare(
+        Trouble::Subject { asked, reason } => Judgement::bare(
             Word::Fail,
             vec![Rule::Failed],
-            format!("the engine gave no answer: {}", crate::chain::of(error)),
+            format!("the engine gave no answer: {reason}"),
             *asked,
         ),
     }

@@ -20,6 +20,7 @@ pub mod judge;
 pub mod kind;
 pub mod portable;
 pub mod prove;
+pub mod recheck;
 pub mod recording;
 pub mod report;
 pub mod rule;

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use records::record::VerdictWord as Word;
 
 /// Widest near-tie band a spec may ask for, in milli-nats: two ulp of a bf16 logit in `[16, 32)` (2 x 0.125).
@@ -58,7 +60,8 @@ pub fn gravity(word: Word) -> u8 {
 }
 
 /// A validity rule, by its id in the measurement discipline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "&str", try_from = "String")]
 pub enum Rule {
     /// The near-tie band is wider than the spread it cites.
     Band,
@@ -137,6 +140,20 @@ impl Rule {
                 "the reference answered other cases than the spec's inputs, or with other [launch] settings"
             }
         }
+    }
+}
+
+impl From<Rule> for &'static str {
+    fn from(rule: Rule) -> Self {
+        rule.id()
+    }
+}
+
+impl TryFrom<String> for Rule {
+    type Error = String;
+    fn try_from(id: String) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|rule| rule.id() == id);
+        found.ok_or_else(|| format!("unknown rule {id:?}"))
     }
 }
 

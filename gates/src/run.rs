@@ -78,8 +78,9 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let collected = collect::collect(bench, &mut circumstances);
     interrupt::check()?;
     let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
-    for (name, text) in evidence::of(&collected) {
-        draft.evidence(name, portable(&text, destination.home).as_bytes())?;
+    let violations = &circumstances.violations;
+    for file in evidence::of(&bench.gate.text, &collected, violations) {
+        draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
     }
     keep(destination, &collected)?;
     let draft_record = recording::assemble(

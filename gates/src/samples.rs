@@ -1,12 +1,14 @@
 //! What both sides answered, before anyone judges it.
 
 use oracles::golden::GoldenCase;
+use serde::{Deserialize, Serialize};
 
 use crate::spec::Decoding;
 use crate::subject::{Defect, Generated, Tokenized, TopEntry};
 
 /// Everything that a run collected.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Samples {
     /// Generations.
     Generations(Vec<GenerationSample>),
@@ -15,7 +17,8 @@ pub enum Samples {
 }
 
 /// One case of a generation gate.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GenerationSample {
     /// The oracle's answer, live or from its golden.
     pub reference: GoldenCase,
@@ -30,7 +33,8 @@ pub struct GenerationSample {
 }
 
 /// The oracle's probabilities after a prefix that was evaluated again in one batch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reread {
     /// Index of the generated token.
     pub position: usize,
@@ -39,7 +43,8 @@ pub struct Reread {
 }
 
 /// The texts of one vocabulary.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TextCorpus {
     /// Name of the vocabulary or the checkpoint.
     pub name: String,
@@ -50,7 +55,8 @@ pub struct TextCorpus {
 }
 
 /// One text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TextSample {
     /// Case id.
     pub id: String,

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::rule::{BAND_CEILING_MNATS, TOP_CEILING};
 
@@ -101,7 +101,8 @@ pub struct TokenizerCheck {
 }
 
 /// What decoding a text's ids must give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Decoding {
     /// The text.
     Exact,
@@ -323,6 +324,8 @@ pub struct NamedSpec {
     pub name: String,
     /// SHA-256 of the file, in hex: the record carries it, so that a spec edited later is seen.
     pub sha256: String,
+    /// The file: kept beside the record, so that its verdict can be derived again.
+    pub text: String,
     /// What it declares.
     pub spec: Spec,
 }
@@ -362,6 +365,7 @@ pub fn load(root: &Path, name: &str) -> Result<NamedSpec, SpecError> {
     Ok(NamedSpec {
         name: name.to_owned(),
         sha256: oracles::digest::sha256_bytes(text.as_bytes()),
+        text,
         spec,
     })
 }

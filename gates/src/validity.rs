@@ -8,6 +8,7 @@ use oracles::checkpoint::Checkpoint;
 use oracles::golden::{GoldenCase, GoldenManifest, Noise};
 use oracles::registry::OracleSpec;
 use oracles::verbs::{Identity, Step};
+use serde::{Deserialize, Serialize};
 
 use crate::compare;
 use crate::rule::Rule;
@@ -16,7 +17,8 @@ use crate::subject::{FoundBy, Info, is_whole};
 use crate::workload::Workload;
 
 /// A broken rule, with what was expected, what was found, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Violation {
     /// Which rule.
     pub rule: Rule,

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use crate::capture::CaptureError;
+use crate::evidence::EvidenceError;
 use crate::interrupt::Interrupted;
 use crate::prove::ProveError;
+use crate::recheck::RecheckError;
 use crate::rule::{EXIT_ERROR, Word, exit_status};
 use crate::run::RunError;
 use crate::spec::SpecError;
@@ -74,6 +76,9 @@ pub enum CommandError {
         /// The gate that is run.
         gate: String,
     },
+    /// A verdict cannot be derived again.
+    #[error(transparent)]
+    Recheck(#[from] RecheckError),
     /// Records or their evidence are missing or changed.
     #[error("the record store is damaged:\n{0}")]
     Damaged(String),
@@ -113,6 +118,10 @@ impl CommandError {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Overwrite(_) | Self::Damaged(_) => exit_status(Word::Void),
+            Self::Recheck(RecheckError::Evidence(EvidenceError::Missing { .. })) => {
+                exit_status(Word::Skipped)
+            }
+            Self::Recheck(_) => exit_status(Word::Void),
             Self::Skipped(_) => exit_status(Word::Skipped),
             _ => EXIT_ERROR,
         }

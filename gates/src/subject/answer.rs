@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use oracles::verbs::FinishReason;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Answers, RawAnswer, SubjectError, Tokenized, Verb};
@@ -14,7 +14,8 @@ use crate::compare;
 const EXIT_BAD_INPUT: i32 = 2;
 
 /// Why an answer counts as none. A defect is a failure of the subject, never a smaller comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Defect {
     /// No line carries the case's id.
     Missing,
@@ -80,7 +81,8 @@ impl fmt::Display for Defect {
 pub type TopEntry = (u32, f64);
 
 /// One generation, checked for shape and finiteness.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Generated {
     /// The prompt as the subject tokenised it.
     pub prompt_ids: Vec<u32>,

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use oracles::verbs::Message;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// A verb of `plumb` that a gate asks.
@@ -206,7 +207,8 @@ impl TokenizeRequest {
 }
 
 /// A tokenizer answer: the fields that the question asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tokenized {
     /// Ids, when a text or a conversation was given.
     pub ids: Option<Vec<u32>>,

@@ -53,7 +53,8 @@ fn agreement_passes_with_zero_and_is_on_record() {
     assert!(verdict.starts_with("PASS tiny: 3/3 exact, against golden of 20"), "{verdict}");
     assert_eq!(record.verdict.word, Word::Pass);
     assert_eq!(record.compared, 3);
-    assert_eq!(record.evidence.len(), 1);
+    let evidence: Vec<&str> = record.evidence.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(evidence, ["spec.toml", "collected.json.gz", "violations.json", "cases.jsonl"]);
     assert_eq!(record.subject.info["found_by"], "--plumb");
     assert_eq!(record.reproduce, "cargo gate run tiny --plumb engine-mock/plumb");
 }

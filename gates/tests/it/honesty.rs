@@ -60,7 +60,7 @@ fn missing_or_changed_evidence_is_named() {
     let whole = workspace.gate_with(&["records", "verify"], &[]);
     assert_eq!(
         (whole.status, whole.stdout.as_str()),
-        (0, "whole: 1 record with 1 evidence file\n")
+        (0, "whole: 1 record with 4 evidence files\n")
     );
     let evidence = only(&workspace).evidence.remove(0);
     let path = workspace.path("records").join(&evidence.path);

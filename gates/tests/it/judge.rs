@@ -85,7 +85,13 @@ fn what_is_kept_names_no_folder_of_this_machine() {
     let mut read = 0;
     for folder in ["records/runs", "records/evidence"] {
         for entry in fs::read_dir(workspace.path(folder)).unwrap() {
-            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+            let path = entry.unwrap().path();
+            let bytes = fs::read(&path).unwrap();
+            let text = if path.extension().is_some_and(|extension| extension == "gz") {
+                std::io::read_to_string(flate2::read::GzDecoder::new(bytes.as_slice())).unwrap()
+            } else {
+                String::from_utf8(bytes).unwrap()
+            };
             assert!(!text.contains(root), "{text}");
             read += 1;
         }

@@ -9,7 +9,11 @@ mod honesty;
 #[cfg(test)]
 mod judge;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod live;
+#[cfg(test)]
+mod recheck;
 #[cfg(test)]
 mod specs;
 #[cfg(test)]

@@ -128,6 +128,13 @@ impl Workspace {
         self.write_lines(&format!("engine-mock/{name}.stdout"), lines.iter().cloned());
     }
 
+    /// Makes every answer of the engine take so many seconds.
+    pub(crate) fn slow_engine(&self, seconds: &str) {
+        let script =
+            SCRIPT.replace("echo \"answering", &format!("sleep {seconds}\necho \"answering"));
+        self.write("engine-mock/plumb", &script);
+    }
+
     /// Sets the exit status of a verb.
     pub(crate) fn exits(&self, name: &str, status: &str) {
         self.write(&format!("engine-mock/{name}.exit"), status);
@@ -327,4 +334,36 @@ pub(crate) fn subject_answer(id: &str, prompt_ids: &[u32], ids: &[u32]) -> Value
         "finish_reason": "length",
         "steps": ids.iter().map(step).collect::<Vec<_>>(),
     })
+}
+
+/// A process, told from a later one of the same number by its start.
+#[derive(Debug)]
+pub(crate) struct Process {
+    id: u32,
+    started: String,
+}
+
+impl Process {
+    /// Whether it still runs, or waits to be reaped by somebody else than us.
+    pub(crate) fn is_alive(&self) -> bool {
+        stat(self.id).is_some_and(|stat| stat[19] == self.started && stat[0] != "Z")
+    }
+}
+
+/// The processes that `parent` has started and that still run.
+pub(crate) fn children_of(parent: u32) -> Vec<Process> {
+    let entries = fs::read_dir("/proc").unwrap();
+    let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let children = ids.filter_map(|id| {
+        let stat = stat(id)?;
+        (stat[1] == parent.to_string()).then(|| Process { id, started: stat[19].clone() })
+    });
+    children.collect()
+}
+
+/// The fields of `/proc/ID/stat` behind the name, the state first.
+fn stat(id: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let fields = text.rsplit_once(") ")?.1.split_whitespace();
+    Some(fields.map(str::to_owned).collect())
 }

@@ -1,0 +1,42 @@
+//! `gate recheck RUN...` and `gate recheck --all`
+
+use records::record::Record;
+use records::store::Store;
+
+use super::{CommandError, Context};
+use crate::evidence::EvidenceError;
+use crate::recheck::{self, RecheckError};
+use crate::words::count;
+
+pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u8, CommandError> {
+    let store = Store::open(context.records_folder())?;
+    let records = store.read_all()?;
+    let chosen = if all { records.iter().collect() } else { named(&records, runs)? };
+    let (mut lines, mut older, mut defects) = (String::new(), 0, Vec::new());
+    for record in chosen {
+        match recheck::recheck(&store, record) {
+            Ok(recheck) => {
+                lines.push_str(&format!("{} {}\n", record.id, recheck.derived));
+                let told = |difference| format!("{}: {difference}", record.id);
+                defects.extend(recheck.differences.into_iter().map(told));
+            }
+            // Asked for by name, a record without evidence is a skip; among all of them it is only counted.
+            Err(RecheckError::Evidence(EvidenceError::Missing { .. })) if all => older += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if older > 0 {
+        let records = count(older, "record is", "records are");
+        lines.push_str(&format!("{records} older than this evidence: not derived again\n"));
+    }
+    super::print(&lines)?;
+    if defects.is_empty() { Ok(0) } else { Err(CommandError::Damaged(defects.join("\n"))) }
+}
+
+fn named<'r>(records: &'r [Record], runs: &[String]) -> Result<Vec<&'r Record>, CommandError> {
+    let find = |id: &String| {
+        let found = records.iter().find(|record| record.id == *id);
+        found.ok_or_else(|| CommandError::NoRecord(id.clone()))
+    };
+    runs.iter().map(find).collect()
+}

@@ -18,6 +18,7 @@ use crate::samples::{GenerationSample, Samples, TextCorpus};
 use crate::validity::Violation;
 
 const SPEC: &str = "spec.toml";
+/// The only file that is compressed.
 const COLLECTED: &str = "collected.json.gz";
 const VIOLATIONS: &str = "violations.json";
 
@@ -34,7 +35,7 @@ impl EvidenceFile {
     /// The bytes to keep of the text, after `change`.
     pub fn bytes(&self, change: impl Fn(&str) -> String) -> Vec<u8> {
         let text = change(&self.text);
-        if self.name.ends_with(".gz") { compressed(&text) } else { text.into_bytes() }
+        if self.name == COLLECTED { compressed(&text) } else { text.into_bytes() }
     }
 }
 
@@ -149,7 +150,7 @@ fn text(store: &Store, record: &Record, name: &'static str) -> Result<String, Ev
     let missing = || EvidenceError::Missing { record: record.id.clone(), name };
     let bytes = store.evidence(entry.ok_or_else(missing)?)?;
     let mut text = String::new();
-    let read = if name.ends_with(".gz") {
+    let read = if name == COLLECTED {
         GzDecoder::new(bytes.as_slice()).read_to_string(&mut text)
     } else {
         bytes.as_slice().read_to_string(&mut text)

@@ -1,4 +1,6 @@
 //! `plumb generate --json-lines`: one request a line in, one answer a line out, in the same order.
+//!
+//! An `id` is echoed as it is: any text, empty or not. It means something to whoever asks, and nothing here.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -117,12 +117,9 @@ impl CommandError {
     /// The exit status.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Overwrite(_) | Self::Damaged(_) => exit_status(Word::Void),
-            Self::Recheck(RecheckError::Evidence(EvidenceError::Missing { .. })) => {
-                exit_status(Word::Skipped)
-            }
-            Self::Recheck(_) => exit_status(Word::Void),
-            Self::Skipped(_) => exit_status(Word::Skipped),
+            Self::Recheck(RecheckError::Evidence(EvidenceError::Missing { .. }))
+            | Self::Skipped(_) => exit_status(Word::Skipped),
+            Self::Overwrite(_) | Self::Damaged(_) | Self::Recheck(_) => exit_status(Word::Void),
             _ => EXIT_ERROR,
         }
     }

@@ -12,11 +12,11 @@ pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u
     let store = Store::open(context.records_folder())?;
     let records = store.read_all()?;
     let chosen = if all { records.iter().collect() } else { named(&records, runs)? };
-    let (mut lines, mut older, mut defects) = (String::new(), 0, Vec::new());
+    let (mut lines, mut older, mut defects) = (Vec::new(), 0, Vec::new());
     for record in chosen {
         match recheck::recheck(&store, record) {
             Ok(recheck) => {
-                lines.push_str(&format!("{} {}\n", record.id, recheck.derived));
+                lines.push(format!("{} {}", record.id, recheck.derived));
                 let told = |difference| format!("{}: {difference}", record.id);
                 defects.extend(recheck.differences.into_iter().map(told));
             }
@@ -27,9 +27,9 @@ pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u
     }
     if older > 0 {
         let records = count(older, "record is", "records are");
-        lines.push_str(&format!("{records} older than this evidence: not derived again\n"));
+        lines.push(format!("{records} older than this evidence: not derived again"));
     }
-    super::print(&lines)?;
+    super::print(&lines.iter().fold(String::new(), |text, line| text + line + "\n"))?;
     if defects.is_empty() { Ok(0) } else { Err(CommandError::Damaged(defects.join("\n"))) }
 }
 

@@ -1,4 +1,6 @@
-//! `gate fetch NAME` and `gate oracle list|provision NAME`
+//! `gate fetch NAME` and `gate oracle list|provision NAME|pack NAME|unpack DIR`
+
+use std::path::Path;
 
 use oracles::checkpoint::{self, CheckpointSpec};
 use oracles::registry::{self, Device, OracleSpec, Provisioner, Standing};
@@ -100,4 +102,69 @@ pub(super) fn provision(context: &Context, name: &str) -> Result<u8, CommandErro
         provisioned.manifest.files.iter().map(|file| file.bytes).sum::<u64>()
     ))?;
     Ok(0)
+}
+
+/// Packs a provisioned oracle into the folder `into`, in parts of at most `split` bytes.
+#[expect(dead_code, reason = "waits for its arm in the command line")]
+pub(super) fn pack(
+    context: &Context,
+    name: &str,
+    into: &Path,
+    split: u64,
+) -> Result<u8, CommandError> {
+    let spec = OracleSpec::load(&context.home, name)?;
+    let provisioned = provision::provision(&context.home, &spec, context.progress)?;
+    let bundle = provision::pack(&provisioned, into, split, context.progress)
+        .map_err(oracles::Error::from)?;
+    super::print(&format!(
+        "{name} {} is packed in {}: {} parts, {} bytes\n",
+        spec.declared.package.version,
+        into.display(),
+        bundle.parts.len(),
+        bundle.parts.iter().map(|part| part.bytes).sum::<u64>()
+    ))?;
+    Ok(0)
+}
+
+/// Verifies the bundle in the folder `from` and installs it.
+#[expect(dead_code, reason = "waits for its arm in the command line")]
+pub(super) fn unpack(context: &Context, from: &Path) -> Result<u8, CommandError> {
+    let provisioned = provision::unpack_bundle(&context.home, from, context.progress)?;
+    super::print(&format!(
+        "{} {} is provisioned in {}\n",
+        provisioned.spec.name,
+        provisioned.manifest.version,
+        provisioned.dir.display()
+    ))?;
+    Ok(0)
+}
+
+/// `60MB` as bytes: a whole number with no unit, or with `kB`, `MB` or `GB` (powers of 1000).
+#[cfg_attr(not(test), expect(dead_code, reason = "waits for its arm in the command line"))]
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "kB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        other => return Err(format!("expected kB, MB or GB, found {other:?}")),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| format!("expected a number, found {digits:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units_of_a_thousand() {
+        assert_eq!(size("60MB"), Ok(60_000_000));
+        assert_eq!(size("1"), Ok(1));
+        assert_eq!(size("2kB"), Ok(2000));
+        for wrong in ["", "MB", "-1MB", "0", "1MiB", "99999999999GB", "1.5GB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 }

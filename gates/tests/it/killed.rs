@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{STRICT, Workspace, children_of, subject_answers};
+use crate::support::{Process, STRICT, Workspace, children_of, subject_answers};
 
 /// Moments at which the runner is killed.
 const MOMENTS: u64 = 30;
@@ -30,7 +30,7 @@ fn a_kill_leaves_a_store_that_opens_and_no_process() {
         runner.kill().unwrap();
         runner.wait().unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
-        while engines.iter().any(|engine| engine.is_alive()) {
+        while engines.iter().any(Process::is_alive) {
             assert!(Instant::now() < deadline, "an engine outlives its runner: {engines:?}");
             thread::sleep(Duration::from_millis(20));
         }

@@ -54,8 +54,8 @@ fn an_edited_byte_is_noticed_wherever_it_is() {
     workspace.gate(&["run", "tiny"]);
     let record = workspace.records().remove(0);
     let run = format!("records/runs/{}.json", record.id);
-    let evidence = record.evidence.iter().map(|file| format!("records/{}", file.path));
-    let judged = evidence.filter(|path| !path.ends_with(".jsonl"));
+    let judged = record.evidence.iter().filter(|file| file.name != "cases.jsonl");
+    let judged = judged.map(|file| format!("records/{}", file.path));
     let mut edited = 0;
     for path in judged.chain([run]) {
         let path = workspace.path(&path);

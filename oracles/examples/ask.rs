@@ -1,4 +1,4 @@
-//! Asks a provisioned oracle for one greedy completion: `ask ORACLE CHECKPOINT IDS MAX TOP [ignore-eos] [production]`.
+//! Asks an oracle, provisioned first if need be, for one greedy completion: `ask ORACLE CHECKPOINT IDS MAX TOP [ignore-eos] [production]`.
 //!
 //! Prints who answered, how long it took, and the answer: for a look at an oracle without a gate.
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let home = Home::find(None, None)?;
     let progress = Progress::stderr();
     let spec = OracleSpec::load(&home, oracle)?;
-    let spec = provision::provisioned(&home, &spec, progress)?.ok_or("it is not provisioned")?;
+    let spec = provision::provision(&home, &spec, progress)?;
     let checkpoint = checkpoint::fetch(&home, &CheckpointSpec::load(&home, checkpoint)?, progress)?;
     let settings = LaunchSettings { production: given("production"), ..LaunchSettings::default() };
     let request = CompletionRequest {

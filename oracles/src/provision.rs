@@ -73,7 +73,7 @@ impl Provisioned {
 
 /// Where the oracle is installed, when it is; its files are not looked at.
 pub fn installed(home: &Home, spec: &OracleSpec) -> Option<PathBuf> {
-    Some(dir(home, spec)).filter(|dir| dir.is_dir())
+    Some(folder(home, spec)).filter(|dir| dir.is_dir())
 }
 
 /// The oracle, when it is provisioned and every installed file is the one its manifest lists.
@@ -82,7 +82,7 @@ pub fn provisioned(
     spec: &OracleSpec,
     progress: Progress,
 ) -> Result<Option<Provisioned>> {
-    let dir = dir(home, spec);
+    let dir = folder(home, spec);
     if let Some(Provisioner::Attach(_)) = spec.declared.provisioner() {
         // Nothing of it is here, so there is nothing to verify; its standing says so.
         let manifest = Manifest::of_nothing(spec);
@@ -97,7 +97,7 @@ pub fn provisioned(
 
 /// The oracle, installed when it is not provisioned yet: minutes, and continued where it was cut.
 pub fn provision(home: &Home, spec: &OracleSpec, progress: Progress) -> Result<Provisioned> {
-    let dir = dir(home, spec);
+    let dir = folder(home, spec);
     let _lock = Lock::acquire(&dir, progress)?;
     if let Some(provisioned) = provisioned(home, spec, progress)? {
         return Ok(provisioned);
@@ -144,7 +144,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), PlaceError> {
     std::fs::copy(from, to).map(|_| ()).map_err(|error| PlaceError::new("write", to, error))
 }
 
-fn dir(home: &Home, spec: &OracleSpec) -> PathBuf {
+/// Where the oracle is installed once it is. The pin is part of the name, so that a moved pin is another folder.
+pub fn folder(home: &Home, spec: &OracleSpec) -> PathBuf {
     let declared = &spec.declared;
     let name = format!("{}-{}-{}", spec.name, declared.package.version, &spec_sha256(spec)[..12]);
     home.cache.join("oracles").join(name)

@@ -31,17 +31,16 @@ pub(super) fn program(
     environment: &BTreeMap<String, String>,
 ) -> Result<(Command, Running), LaunchError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let client = find_engine(container, &std::env::var_os("PATH").unwrap_or_default())?;
+    let client = find_engine(container)?;
     let package = &start.oracle.spec.declared.package;
     client.inspect(package)?;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("plumbline-{}-{}-{count}", start.name(), std::process::id());
-    let mut command = Command::new(&client.program);
+    let mut command = Command::new(client.program());
     let image = image_reference(package);
     let device = start.oracle.spec.declared.device;
     command.args(arguments(client.engine, device, &name, &start.checkpoint.path, environment));
-    command.args(["--entrypoint", &container.entrypoint[0], &image]);
-    command.args(&container.entrypoint[1..]);
+    command.args(["--entrypoint", &container.interpreter, &image]);
     Ok((command, Running { client, name }))
 }
 

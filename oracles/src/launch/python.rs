@@ -31,6 +31,7 @@ pub(super) fn program(
     if venv.host.is_empty() {
         command.arg("-S");
     }
+    check_host(start, venv, &python)?;
     let site = start.oracle.site_dir().display().to_string();
     let folder = start.oracle.dir.file_name().unwrap_or_default();
     let state = start.home.cache.join("state").join(folder);
@@ -40,4 +41,17 @@ pub(super) fn program(
     command.env_clear().envs(environment.iter().map(|(key, value)| (key, expanded(value))));
     command.env("PYTHONPATH", &site);
     Ok(Program { command, python })
+}
+
+/// The distributions that the interpreter must bring have the declared versions; a local label, `+cu130`, may follow.
+fn check_host(start: &Start<'_>, venv: &Venv, python: &Python) -> Result<(), LaunchError> {
+    for (name, expected) in &venv.host {
+        let found = python.distribution(name);
+        let found = found.as_deref().unwrap_or("nothing");
+        let public = found.split('+').next().unwrap_or(found);
+        if found != expected && public != expected {
+            start.expect(&python.path, &format!("{name} of the interpreter"), expected, found)?;
+        }
+    }
+    Ok(())
 }

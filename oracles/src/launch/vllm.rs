@@ -58,7 +58,8 @@ fn program(
             Ok((command, None, python.sha256()?))
         }
         Some(Provisioner::Container(image)) => {
-            let (command, running) = container::program(start, image, &environment)?;
+            let (mut command, running) = container::program(start, image, &environment)?;
+            command.args(["-m", &launch.executable]);
             Ok((command, Some(running), declared.package.archive_sha256.clone()))
         }
         _ => Err(start.pairing()),

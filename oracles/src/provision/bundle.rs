@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
-use super::{ProvisionError, Provisioned, dir, tree};
+use super::{ProvisionError, Provisioned, folder, tree};
 use crate::digest::{Hasher, sha256_file};
 use crate::place::{self, Lock, PlaceError};
 use crate::registry::OracleSpec;
@@ -97,7 +97,7 @@ fn read(from: &Path) -> Result<Bundle, ProvisionError> {
 pub fn unpack(home: &Home, from: &Path, progress: Progress) -> Result<Provisioned> {
     let bundle = read(from)?;
     let spec = OracleSpec::load(home, &bundle.oracle)?;
-    let dir = dir(home, &spec);
+    let dir = folder(home, &spec);
     let expected = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle.installation != expected {
         let (path, found) = (from.join(NAME), bundle.installation);

@@ -1,7 +1,6 @@
 //! A container engine by its command line: which image it has, and how it runs it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,28 +15,18 @@ use crate::place;
 use crate::registry::{Container, Engine, OracleSpec};
 
 /// An engine that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineClient {
     /// Which.
     pub engine: Engine,
-    /// Its executable.
-    pub program: PathBuf,
 }
 
-/// The first of the wanted engines that is on `path`.
-pub fn find_engine(container: &Container, path: &OsStr) -> Result<EngineClient, ProvisionError> {
-    let on_path = |engine: &Engine| {
-        let program = std::env::split_paths(path).map(|dir| dir.join(engine.program()));
-        let program = program.into_iter().find(|program| program.is_file())?;
-        Some(EngineClient { engine: *engine, program })
-    };
-    container.engines.iter().find_map(on_path).ok_or_else(|| ProvisionError::NoEngine {
-        wanted: container
-            .engines
-            .iter()
-            .map(|engine| engine.program())
-            .collect::<Vec<_>>()
-            .join(", "),
+/// The first of the wanted engines that can be started.
+pub fn find_engine(container: &Container) -> Result<EngineClient, ProvisionError> {
+    let clients = container.engines.iter().map(|engine| EngineClient { engine: *engine });
+    clients.into_iter().find(|client| client.version().is_ok()).ok_or_else(|| {
+        let wanted: Vec<&str> = container.engines.iter().map(|engine| engine.program()).collect();
+        ProvisionError::NoEngine { wanted: wanted.join(", ") }
     })
 }
 
@@ -47,8 +36,18 @@ pub fn image_reference(package: &Package) -> String {
 }
 
 impl EngineClient {
+    /// Its executable, which PATH finds.
+    pub fn program(self) -> &'static str {
+        self.engine.program()
+    }
+
+    /// What it says that it is.
+    pub fn version(self) -> Result<String, ProvisionError> {
+        Ok(self.ask(&["--version"])?.trim().to_owned())
+    }
+
     /// What the engine says about the pinned image, which must carry the pinned digest: its id.
-    pub fn inspect(&self, package: &Package) -> Result<String, ProvisionError> {
+    pub fn inspect(self, package: &Package) -> Result<String, ProvisionError> {
         let said = self.ask(&["image", "inspect", &image_reference(package)])?;
         let image = serde_json::from_str::<Value>(&said).ok();
         let image = image.as_ref().and_then(|list| list.get(0));
@@ -61,7 +60,7 @@ impl EngineClient {
         match id {
             Some(id) if digests.iter().any(|found| found.ends_with(&digest)) => Ok(id.to_owned()),
             _ => Err(ProvisionError::Image {
-                engine: self.program.display().to_string(),
+                engine: self.program().to_owned(),
                 image: package.name.clone(),
                 expected: package.archive_sha256.clone(),
                 found: if digests.is_empty() { "no digest".to_owned() } else { digests.join(", ") },
@@ -70,24 +69,24 @@ impl EngineClient {
     }
 
     /// Standard output of one command of the engine.
-    fn ask(&self, arguments: &[&str]) -> Result<String, ProvisionError> {
+    fn ask(self, arguments: &[&str]) -> Result<String, ProvisionError> {
         let output =
-            Command::new(&self.program).args(arguments).stdin(Stdio::null()).output().map_err(
-                |source| ProvisionError::Spawn { program: self.program.clone(), source },
+            Command::new(self.program()).args(arguments).stdin(Stdio::null()).output().map_err(
+                |source| ProvisionError::Spawn { program: self.program().into(), source },
             )?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(ProvisionError::Engine {
-            command: format!("{} {}", self.program.display(), arguments.join(" ")),
+            command: format!("{} {}", self.program(), arguments.join(" ")),
             status: output.status.to_string(),
             message: said.trim().lines().last().unwrap_or("nothing").to_owned(),
         })
     }
 
     /// Removes a container that may have outlived its client; that there is none is fine.
-    pub(crate) fn remove(&self, name: &str) {
+    pub(crate) fn remove(self, name: &str) {
         let _ = self.ask(&["rm", "--force", name]);
     }
 }
@@ -99,18 +98,18 @@ pub(super) fn install(
     work: &Path,
     progress: Progress,
 ) -> Result<PathBuf, ProvisionError> {
-    let client = find_engine(container, &std::env::var_os("PATH").unwrap_or_default())?;
+    let client = find_engine(container)?;
     let package = &spec.declared.package;
     let log = work.join("build.log");
     if client.inspect(package).is_err() {
-        let mut pull = Command::new(&client.program);
+        let mut pull = Command::new(client.program());
         pull.args(["pull", &image_reference(package)]);
         let label = format!("pulling {}", image_reference(package));
         Step { label: &label, log: &log, progress }.run(pull, |_, _| ())?;
     }
     let identities = BTreeMap::from([
         ("image_id".to_owned(), client.inspect(package)?),
-        ("engine".to_owned(), client.ask(&["--version"])?.trim().to_owned()),
+        ("engine".to_owned(), client.version()?),
     ]);
     let stage = work.join("stage");
     place::remove(&stage)?;

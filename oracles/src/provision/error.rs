@@ -58,14 +58,12 @@ pub enum ProvisionError {
     },
     /// No interpreter of the exact minor version.
     #[error(
-        "no Python {wanted}: no {program} on PATH or among pyenv's versions answers as {wanted} (found: {found}); install it"
+        "no Python {wanted}: nothing named python{wanted} on PATH or among pyenv's versions answers as {wanted} ({found}); install it"
     )]
     NoPython {
         /// The minor version.
         wanted: String,
-        /// The name that was looked for.
-        program: String,
-        /// What was there instead.
+        /// What each candidate did instead.
         found: String,
     },
     /// No container engine.

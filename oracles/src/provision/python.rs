@@ -1,7 +1,6 @@
 //! The interpreter of a `[venv]`: one of the machine, of the exact minor version.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,42 +20,45 @@ pub struct Python {
 }
 
 impl Python {
-    /// The first interpreter of the minor version `wanted`: on PATH under its name, then where pyenv keeps its versions
-    /// (whose names on PATH answer only when the version is selected).
+    /// The first interpreter of the minor version `wanted`: the one that its name starts, then where pyenv keeps its
+    /// versions (whose names on PATH answer only when the version is selected).
     pub fn find(wanted: &str) -> Result<Self, ProvisionError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        Self::find_among(wanted, &path, &pyenv_folders())
+        let program = format!("python{wanted}");
+        let kept = pyenv_folders().into_iter().map(|folder| folder.join(&program));
+        let kept: Vec<PathBuf> = kept.filter(|candidate| candidate.is_file()).collect();
+        Self::find_among(wanted, [PathBuf::from(&program)].into_iter().chain(kept))
     }
 
-    /// [`Self::find`] with everything given.
+    /// The first of `candidates` that answers as `wanted`; a candidate without a folder is looked for on PATH.
     pub fn find_among(
         wanted: &str,
-        path: &OsStr,
-        more: &[PathBuf],
+        candidates: impl IntoIterator<Item = PathBuf>,
     ) -> Result<Self, ProvisionError> {
-        let program = format!("python{wanted}");
-        let folders = std::env::split_paths(path).chain(more.iter().cloned());
-        let candidates: BTreeSet<(usize, PathBuf)> = folders
-            .map(|folder| folder.join(&program))
-            .filter(|candidate| candidate.is_file())
-            .enumerate()
-            .collect();
         let mut refused = Vec::new();
-        for (_, candidate) in candidates {
+        for candidate in candidates {
+            let name = candidate.display();
             match ask(&candidate) {
-                Some(python) if python.is(wanted) => return Ok(python),
-                Some(python) => {
-                    refused.push(format!("{} is {}", candidate.display(), python.version))
-                }
-                None => refused.push(format!("{} does not run", candidate.display())),
+                Ok(Some(python)) if python.is(wanted) => return Ok(python),
+                Ok(Some(python)) => refused.push(format!("{name} is {}", python.version)),
+                Ok(None) => refused.push(format!("{name} does not run")),
+                Err(error) => refused.push(format!("{name}: {error}")),
             }
         }
         let found = if refused.is_empty() { "none".to_owned() } else { refused.join(", ") };
-        Err(ProvisionError::NoPython { wanted: wanted.to_owned(), program, found })
+        Err(ProvisionError::NoPython { wanted: wanted.to_owned(), found })
     }
 
     fn is(&self, wanted: &str) -> bool {
         self.version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
+    }
+
+    /// The version of a distribution that it brings itself.
+    pub fn distribution(&self, name: &str) -> Option<String> {
+        const QUESTION: &str = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))";
+        let mut command = Command::new(&self.path);
+        command.args(["-I", "-c", QUESTION, name]).env_clear().stdin(Stdio::null());
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     }
 
     /// sha256 of its executable.
@@ -66,19 +68,19 @@ impl Python {
     }
 }
 
-fn ask(candidate: &Path) -> Option<Python> {
+/// What a candidate says about itself; `None` when it starts and says nothing of use.
+fn ask(candidate: &Path) -> io::Result<Option<Python>> {
     let mut command = Command::new(candidate);
-    let output = command.args(["-I", "-S", "-c", QUESTION]).stdin(Stdio::null()).output().ok()?;
-    let said = String::from_utf8(output.stdout).ok()?;
-    let (path, version) = said.trim().split_once('\n')?;
-    output.status.success().then(|| Python { path: path.into(), version: version.to_owned() })
+    let output = command.args(["-I", "-S", "-c", QUESTION]).stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = said.trim().split_once('\n').filter(|_| output.status.success());
+    Ok(said.map(|(path, version)| Python { path: path.into(), version: version.to_owned() }))
 }
 
 /// `bin` of every version that pyenv has installed, newest name first.
 fn pyenv_folders() -> Vec<PathBuf> {
-    let root = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
-    let root = root.or_else(|| Some(etcetera::home_dir().ok()?.join(".pyenv")));
-    let versions = root.and_then(|root| std::fs::read_dir(root.join("versions")).ok());
+    let home = etcetera::home_dir().ok();
+    let versions = home.and_then(|home| std::fs::read_dir(home.join(".pyenv/versions")).ok());
     let mut folders: Vec<PathBuf> =
         versions.into_iter().flatten().flatten().map(|entry| entry.path().join("bin")).collect();
     folders.sort();

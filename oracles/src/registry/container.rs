@@ -13,8 +13,8 @@ use crate::spec::SpecError;
 pub struct Container {
     /// Engines in the order in which they are looked for on PATH.
     pub engines: Vec<Engine>,
-    /// What is run in the container; its arguments follow.
-    pub entrypoint: Vec<String>,
+    /// The image's interpreter, which runs the launch's executable as a module.
+    pub interpreter: String,
 }
 
 /// A container engine.
@@ -41,9 +41,6 @@ impl Container {
     pub(super) fn check(&self, path: &Path) -> Result<(), SpecError> {
         if self.engines.is_empty() {
             return Err(SpecError::value(path, "container.engines", "at least one", "none"));
-        }
-        if self.entrypoint.is_empty() {
-            return Err(SpecError::value(path, "container.entrypoint", "a program", "none"));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what these unwrap is set up by the tests themselves")]
 
 mod cache;
+mod elsewhere;
 mod fixture;
 mod golden;
 mod hub;

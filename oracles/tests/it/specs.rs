@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use oracles::checkpoint::{self, CheckpointSpec, Source};
+use oracles::provision;
 use oracles::registry::{self, OracleSpec};
 use oracles::{Error, Home, Progress, checkpoint::CheckpointError};
 use proptest::prelude::*;
@@ -29,6 +30,57 @@ fn every_declared_thing_parses() {
     assert!(oracles.contains(&"llama-cpp".to_owned()));
     for name in oracles {
         OracleSpec::load(&home, &name).unwrap();
+    }
+}
+
+/// The folder of a provisioned oracle is named by the digest of its pin: a renamed key would build it anew.
+#[test]
+fn the_pin_of_llama_cpp_has_not_moved() {
+    let home = Home { root: workspace(), cache: "cache".into() };
+    let spec = OracleSpec::load(&home, "llama-cpp").unwrap();
+    let folder = provision::folder(&home, &spec);
+    assert_eq!(folder, Path::new("cache/oracles/llama-cpp-0.3.36-451ec7157b18"));
+}
+
+fn oracle_message(toml: &str) -> String {
+    let place = Place::new();
+    let registry = place.home.registry_dir();
+    std::fs::create_dir_all(&registry).unwrap();
+    std::fs::write(registry.join("it.toml"), toml).unwrap();
+    OracleSpec::load(&place.home, "it").unwrap_err().to_string()
+}
+
+#[test]
+fn an_oracle_has_one_provisioner_that_fits_its_package() {
+    let attach = "summary = 'x'\nlicence = 'MIT'\nrole = 'x'\nscope = ['tokens']\ndevice = 'cpu'\n\
+                  [gateable]\nanswer = 'no'\ndebt = 'x'\n\
+                  [package]\nindex = 'none'\nname = 'x'\nversion = '1'\n\
+                  [attach]\nurl = 'http://127.0.0.1:1'\nmodel = 'm'\n";
+    let container = "[container]\nengines = ['docker']\ninterpreter = 'python3'\n";
+    let venv = "[venv]\npython = '3.12'\ntools = { uv = '1' }\n";
+    let one = "exactly one of [build], [venv], [container], [attach]";
+    let cases = [
+        (format!("{attach}{container}"), format!("{one}, found container, attach")),
+        (attach.split("[attach]").next().unwrap().to_owned(), format!("{one}, found none")),
+        (attach.replace("'cpu'", "'tpu'"), "device".to_owned()),
+        (attach.replace("none", "pypi"), "64 lowercase hexadecimal digits".to_owned()),
+        (attach.replace(":1'", ":1/v1'"), "key attach.url".to_owned()),
+        (
+            attach.replace("'no'\ndebt", "'yes'\nevidence"),
+            "expected no with [attach], which never binds".to_owned(),
+        ),
+        (
+            attach.split("[attach]").next().unwrap().to_owned() + venv,
+            "key package.index".to_owned(),
+        ),
+        (
+            attach.split("[attach]").next().unwrap().to_owned() + &venv.replace("3.12", "3.12.1"),
+            "key venv.python: expected MAJOR.MINOR".to_owned(),
+        ),
+    ];
+    for (toml, part) in cases {
+        let message = oracle_message(&toml);
+        assert!(message.contains(&part), "{part:?} is not in:\n{message}");
     }
 }
 

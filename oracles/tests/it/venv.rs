@@ -2,10 +2,9 @@
 //!
 //! The interpreter is the machine's own `python3`; nothing is fetched.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -90,7 +89,7 @@ fn provisioned(place: &Place, launch: &str) -> Provisioned {
     provision::provision(&place.home, &spec, Progress::Silent).unwrap()
 }
 
-fn folder(place: &Place) -> Checkpoint {
+pub(crate) fn folder(place: &Place) -> Checkpoint {
     let path = place.dir.path().join("checkpoint");
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("config.json"), r#"{"vocab_size": 3}"#).unwrap();
@@ -128,28 +127,25 @@ fn request() -> CompletionRequest {
 #[test]
 fn an_interpreter_of_another_version_is_told_apart() {
     let place = Place::new();
-    let bin = place.dir.path().join("bin");
-    let find = |more: &[PathBuf]| Python::find_among("9.99", bin.as_os_str(), more);
-    match find(&[]).unwrap_err() {
-        ProvisionError::NoPython { wanted, program, found } => {
-            assert_eq!(
-                (wanted.as_str(), program.as_str(), found.as_str()),
-                ("9.99", "python9.99", "none")
-            );
-        }
-        other => panic!("{other}"),
+    let candidate = |folder: &str| place.dir.path().join(folder).join("python9.99");
+    let find = |folders: &[&str]| Python::find_among("9.99", folders.iter().map(|f| candidate(f)));
+    let error = find(&[]).unwrap_err();
+    assert!(
+        matches!(&error, ProvisionError::NoPython { wanted, found } if wanted == "9.99" && found == "none"),
+        "{error}"
+    );
+    // No file, a name that answers only when its version is selected, and another version.
+    executable(&candidate("shim"), "#!/bin/sh\necho 'command not found' >&2; exit 127\n");
+    executable(&candidate("other"), "#!/bin/sh\necho /x; echo 9.9.9\n");
+    let error = find(&["empty", "shim", "other"]).unwrap_err().to_string();
+    for part in ["empty/python9.99: No such file", "shim/python9.99 does not run", "is 9.9.9"] {
+        assert!(error.contains(part), "{error}");
     }
-    // A name on PATH that answers only when its version is selected, and one that is another version.
-    executable(&bin.join("python9.99"), "#!/bin/sh\necho 'command not found' >&2; exit 127\n");
-    let other = place.dir.path().join("other");
-    executable(&other.join("python9.99"), "#!/bin/sh\necho /x; echo 9.9.9\n");
-    let error = find(std::slice::from_ref(&other)).unwrap_err().to_string();
-    assert!(error.contains("python9.99 does not run") && error.contains("is 9.9.9"), "{error}");
-    let third = place.dir.path().join("third");
-    executable(&third.join("python9.99"), "#!/bin/sh\necho /real/python; echo 9.99.1\n");
-    let python = find(&[other, third]).unwrap();
+    executable(&candidate("right"), "#!/bin/sh\necho /real/python; echo 9.99.1\n");
+    let python = find(&["shim", "other", "right"]).unwrap();
     assert_eq!(python, Python { path: "/real/python".into(), version: "9.99.1".to_owned() });
-    assert!(Python::find_among("9.99", OsStr::new(""), &[]).is_err());
+    // By PATH, where no such version is.
+    assert!(Python::find("9.99").is_err());
 }
 
 #[test]

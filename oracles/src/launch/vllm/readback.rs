@@ -37,7 +37,7 @@ impl Question<'_> {
         if self.start.settings.production {
             self.check_production(&settings)?;
         }
-        self.identity(settings, binary_sha256)
+        Ok(self.identity(settings, binary_sha256))
     }
 
     /// The identity of a server that somebody else runs: what it says over HTTP, and that no more is known.
@@ -51,7 +51,7 @@ impl Question<'_> {
             self.check_production(&settings)?;
         }
         settings.insert("attached".to_owned(), attach.url.clone());
-        self.identity(settings, String::new())
+        Ok(self.identity(settings, String::new()))
     }
 
     /// The log's account of the configuration, once all of it is there.
@@ -145,16 +145,12 @@ impl Question<'_> {
         Ok(())
     }
 
-    fn identity(
-        &self,
-        settings: BTreeMap<String, String>,
-        binary_sha256: String,
-    ) -> Result<Identity, LaunchError> {
+    fn identity(&self, settings: BTreeMap<String, String>, binary_sha256: String) -> Identity {
         let manifest = &self.start.oracle.manifest;
         let mut build = manifest.tools.clone();
         build.insert("built_at".to_owned(), manifest.built_at.clone());
         build.retain(|_, value| !value.is_empty());
-        Ok(Identity {
+        Identity {
             name: self.start.name().to_owned(),
             version: manifest.version.clone(),
             source_sha256: manifest.source_sha256.clone(),
@@ -163,6 +159,6 @@ impl Question<'_> {
             flags: self.start.portable(self.flags),
             cpu_features: Vec::new(),
             settings,
-        })
+        }
     }
 }

@@ -77,6 +77,8 @@ impl Said {
             && let Some((_, runner)) = before.rsplit_once("the ")
         {
             self.set("model_runner", runner);
+        } else if line.contains("Compiling model again due to a load failure") {
+            self.set("compile_cache", "not loadable, compiled again");
         } else if line.contains("saved AOT compiled function") {
             self.set("compile_cache", "cold");
         } else if line.contains("load AOT compiled function")

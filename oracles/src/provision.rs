@@ -16,6 +16,7 @@ mod build;
 mod bundle;
 mod container;
 mod error;
+mod globs;
 mod manifest;
 mod python;
 mod source;

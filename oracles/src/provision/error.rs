@@ -125,9 +125,11 @@ pub enum ProvisionError {
         /// The last lines of it.
         tail: String,
     },
-    /// A glob of `build.files` is not one, or matches nothing.
-    #[error("key build.files: {glob:?}: {reason}")]
+    /// A glob of a registry file is not one, or matches nothing.
+    #[error("key {key}: {glob:?}: {reason}")]
     Glob {
+        /// The key.
+        key: &'static str,
         /// The glob.
         glob: String,
         /// What is wrong.

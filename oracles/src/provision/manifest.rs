@@ -1,13 +1,12 @@
 //! What is installed: every file with its digest, written once and checked before each use.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-use super::{ProvisionError, tree};
+use super::{ProvisionError, globs, tree};
 use crate::Progress;
 use crate::place;
 use crate::registry::{Build, OracleSpec};
@@ -148,35 +147,8 @@ pub(super) fn stage(
     for target in &build.targets {
         super::copy(&built.join("bin").join(target), &stage.join("bin").join(target))?;
     }
-    for relative in chosen(source, &build.files)? {
+    for relative in globs::chosen(source, "build.files", &build.files)? {
         super::copy(&source.join(&relative), &stage.join("source").join(&relative))?;
     }
     Manifest::of_stage(spec, stage, tools, progress)?.write(stage)
-}
-
-/// The files of `source` that a glob chooses, relative to it; a glob that chooses none is refused.
-fn chosen(source: &Path, globs: &[String]) -> Result<BTreeSet<PathBuf>, ProvisionError> {
-    let all: Vec<PathBuf> = tree::files_under(source)?
-        .into_iter()
-        .filter_map(|path| path.strip_prefix(source).ok().map(Path::to_path_buf))
-        .collect();
-    let mut chosen = BTreeSet::new();
-    for glob in globs {
-        let matcher = matcher(glob)?;
-        let before = chosen.len();
-        chosen.extend(all.iter().filter(|path| matcher.is_match(path)).cloned());
-        if chosen.len() == before {
-            let reason = format!("chooses nothing new in {}", source.display());
-            return Err(ProvisionError::Glob { glob: glob.clone(), reason });
-        }
-    }
-    Ok(chosen)
-}
-
-fn matcher(glob: &str) -> Result<GlobMatcher, ProvisionError> {
-    let built = GlobBuilder::new(glob).literal_separator(true).build();
-    built.map(|built| built.compile_matcher()).map_err(|error| ProvisionError::Glob {
-        glob: glob.to_owned(),
-        reason: error.kind().to_string(),
-    })
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::manifest::Manifest;
 use super::step::{Step, workers};
-use super::{ProvisionError, Python, tools};
+use super::{ProvisionError, Python, globs, tools};
 use crate::digest::sha256_bytes;
 use crate::place;
 use crate::registry::{Lock, OracleSpec, Venv};
@@ -37,6 +37,9 @@ pub(super) fn install(
         }
     })?;
 
+    for relative in globs::chosen(&site, "venv.omit", &venv.omit)? {
+        place::remove(&site.join(relative))?;
+    }
     // Compiled once and listed like every other file; never again, see `launch::python`.
     let mut compile = Command::new(&python.path);
     compile.args(["-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]);

@@ -19,6 +19,9 @@ pub struct Venv {
     /// Distributions that the interpreter brings itself, `NAME = "VERSION"`; it is then not cut off from its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub host: BTreeMap<String, String>,
+    /// Globs of installed files that are removed again, because nothing that is asked of the oracle uses them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omit: Vec<String>,
 }
 
 impl Venv {

@@ -196,6 +196,27 @@ fn an_installation_is_whole_or_not_there() {
 }
 
 #[test]
+fn what_is_omitted_is_not_installed() {
+    let place = Place::new();
+    let spec = |omit: &str| {
+        let mut spec = declare(&place, AS_DRIVER);
+        spec.declared.venv.as_mut().unwrap().omit = vec![omit.to_owned()];
+        spec
+    };
+    good_uv(&place);
+    let install = |spec: &OracleSpec| provision::provision(&place.home, spec, Progress::Silent);
+    let error = install(&spec("pkg/*.so")).unwrap_err();
+    assert!(
+        matches!(&error, Error::Provision(ProvisionError::Glob { key: "venv.omit", .. })),
+        "{error}"
+    );
+    let oracle = install(&spec("pkg/*.bin")).unwrap();
+    let files = &oracle.manifest.files;
+    assert!(files.iter().any(|file| file.path == "site/pkg/__init__.py"));
+    assert!(!files.iter().any(|file| file.path == "site/pkg/data.bin"));
+}
+
+#[test]
 fn a_changed_tree_is_not_started() {
     let place = Place::new();
     let oracle = provisioned(&place, AS_DRIVER);

@@ -15,7 +15,12 @@ fn main() {
     // Relative, because two clones may share a target folder: each is to look at its own sources.
     for path in ["Cargo.lock", "Cargo.toml", "engine/src", "engine/build.rs", "engine/Cargo.toml"]
         .into_iter()
-        .chain(["kernels/src", "kernels/Cargo.toml", "records/src/source_digest.rs"])
+        .chain([
+            "kernels/src",
+            "kernels/Cargo.toml",
+            "records/src/source_digest.rs",
+            "records/src/dependencies.rs",
+        ])
     {
         println!("cargo:rerun-if-changed=../{path}");
     }

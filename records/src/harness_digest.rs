@@ -12,7 +12,7 @@ const CRATES: [&str; 3] = ["gates", "oracles", "records"];
 
 /// SHA-256 over the sorted sources of the harness below the workspace root, as 64 lowercase hexadecimal digits.
 pub fn harness_digest(root: &Path) -> Result<String, SourceDigestError> {
-    digest(root, &files(root, &CRATES)?)
+    digest(root, &files(root, &CRATES)?, &CRATES)
 }
 
 #[cfg(test)]

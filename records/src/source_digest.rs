@@ -2,7 +2,7 @@
 //!
 //! A commit id would not do: it changes with every page and record that is committed, and says nothing of an edited working
 //! tree. This digest covers exactly what decides the engine's bits and nothing else: `src/`, `build.rs` and `Cargo.toml` of
-//! `engine/` and `kernels/`, and the workspace's `Cargo.toml` (profiles, features) and `Cargo.lock`. Tests, benches, fuzz targets and snapshots do not count.
+//! `engine/` and `kernels/`, and what concerns the two in the workspace's `Cargo.toml` and `Cargo.lock`. Tests, benches, fuzz targets and snapshots do not count.
 //!
 //! This file uses `std` and `sha2` alone, because `engine/build.rs` includes it by path and embeds the digest in `plumb`.
 #![allow(unreachable_pub, reason = "engine/build.rs includes this file as a private module")]
@@ -14,8 +14,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+#[path = "dependencies.rs"]
+mod dependencies;
+
+use dependencies::Closure;
+
 /// The crates whose sources decide what the subject computes.
 const CRATES: [&str; 2] = ["engine", "kernels"];
+/// The workspace's own files.
+const LOCK: &str = "Cargo.lock";
+const MANIFEST: &str = "Cargo.toml";
 /// What counts inside such a crate.
 const PARTS: [&str; 3] = ["src", "build.rs", "Cargo.toml"];
 /// Folders below `src/` that hold no code.
@@ -46,15 +54,29 @@ impl std::error::Error for SourceDigestError {
 ///
 /// Each file enters as its relative path and its bytes, both preceded by their length (u64, little endian), so that no two
 /// different trees give the same input.
+///
+/// Of the lock file and the workspace's manifest only what concerns these crates enters.
 pub fn source_digest(root: &Path) -> Result<String, SourceDigestError> {
-    digest(root, &source_files(root)?)
+    digest(root, &source_files(root)?, &CRATES)
 }
 
-/// The digest of these files, whose paths are relative to the root.
-pub(crate) fn digest(root: &Path, files: &[String]) -> Result<String, SourceDigestError> {
+/// The digest of these files, whose paths are relative to the root, for these crates.
+pub(crate) fn digest(
+    root: &Path,
+    files: &[String],
+    crates: &[&str],
+) -> Result<String, SourceDigestError> {
+    let lock = root.join(LOCK);
+    let lock = fs::read_to_string(&lock).map_err(|source| at(&lock, source))?;
+    let closure = Closure::of(&lock, crates);
     let mut hash = Sha256::new();
     for path in files {
         let bytes = fs::read(root.join(path)).map_err(|source| at(&root.join(path), source))?;
+        let bytes = match path.as_str() {
+            LOCK => closure.lock(&lock).into_bytes(),
+            MANIFEST => closure.manifest(&String::from_utf8_lossy(&bytes)).into_bytes(),
+            _ => bytes,
+        };
         hash.update((path.len() as u64).to_le_bytes());
         hash.update(path.as_bytes());
         hash.update((bytes.len() as u64).to_le_bytes());
@@ -74,7 +96,7 @@ pub fn source_files(root: &Path) -> Result<Vec<String>, SourceDigestError> {
 
 /// The workspace's files and those of these crates: relative to the root, with `/`, sorted by bytes.
 pub(crate) fn files(root: &Path, crates: &[&str]) -> Result<Vec<String>, SourceDigestError> {
-    let mut files = vec!["Cargo.lock".to_owned(), "Cargo.toml".to_owned()];
+    let mut files = vec![LOCK.to_owned(), MANIFEST.to_owned()];
     for name in crates {
         for part in PARTS {
             let path = root.join(name).join(part);

@@ -138,7 +138,8 @@ class Driver:
         return {"ids": ids, "text": self.text(shown_ids), "finish_reason": reason, "steps": steps}
 
     def dump(self, ids, path, layers):
-        """Logits of every position and, if asked, the residual stream after the embedding and after each layer."""
+        """Logits of every position and, if asked, the residual stream: `hidden_states.0` after the embedding,
+        `hidden_states.N` after layer N, of which the last has passed the final norm."""
         from safetensors.torch import save_file
 
         self.check(ids)

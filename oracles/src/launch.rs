@@ -107,10 +107,9 @@ trait Client: Debug + Send {
     fn detokenize(&mut self, ids: &[u32]) -> Result<String, VerbError>;
     fn render_chat(&mut self, messages: &[Message]) -> Result<String, VerbError>;
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError>;
-    /// See [`Server::dump`].
-    fn dump(&mut self, ids: &[u32], path: &Path, _layers: bool) -> Result<(), VerbError> {
-        let request = format!("{} ids into {}", ids.len(), path.display());
-        Err(VerbError::Unanswerable { oracle: "this one".to_owned(), verb: "dump", request })
+    /// See [`Server::dump`]; `None` where the protocol has no such verb.
+    fn dump(&mut self, _: &[u32], _: &Path, _layers: bool) -> Option<Result<(), VerbError>> {
+        None
     }
 }
 
@@ -174,8 +173,12 @@ impl Server {
     /// dtype in which they were computed), `ids`, and with `layers` the residual stream `hidden_states.0` after the
     /// embedding, `hidden_states.N` after layer N, of which the last has passed the final norm.
     pub fn dump(&mut self, ids: &[u32], path: &Path, layers: bool) -> Result<(), VerbError> {
-        let answer = self.client.dump(ids, path, layers);
-        self.judged("dump", answer)
+        let verb = "dump";
+        if let Some(answer) = self.client.dump(ids, path, layers) {
+            return self.judged(verb, answer);
+        }
+        let request = format!("{} ids", ids.len());
+        Err(VerbError::Unanswerable { oracle: self.identity.name.clone(), verb, request })
     }
 
     /// An error of the client as it is when the process has died: that it has.

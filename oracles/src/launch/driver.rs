@@ -224,8 +224,8 @@ impl Client for Lines {
             .map_err(|fault| fault.of(&self.oracle, "complete"))
     }
 
-    fn dump(&mut self, ids: &[u32], path: &Path, layers: bool) -> Result<(), VerbError> {
+    fn dump(&mut self, ids: &[u32], path: &Path, layers: bool) -> Option<Result<(), VerbError>> {
         let request = json!({"ids": ids, "path": path, "layers": layers});
-        self.ask("dump", request).map(|_: Value| ())
+        Some(self.ask("dump", request).map(|_: Value| ()))
     }
 }

@@ -260,6 +260,9 @@ fn a_driver_says_who_it_is_and_answers() {
     assert_eq!(server.tokenize("ab", false, false).unwrap(), [1, 2]);
     assert_eq!(server.detokenize(&[1, 2]).unwrap(), "ab");
     assert_eq!(server.complete(&request()).unwrap().ids, [2, 2]);
+    let file = place.dir.path().join("dump");
+    server.dump(&[5, 6], &file, true).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "5 6");
     let messages = [Message { role: "user".to_owned(), content: "x".to_owned() }];
     let error = server.render_chat(&messages).unwrap_err();
     assert!(
@@ -337,6 +340,8 @@ fn vllm_says_who_it_is_and_answers() {
     assert_eq!(server.tokenize("ab", false, true).unwrap(), [1, 2]);
     let error = server.detokenize(&[9]).unwrap_err();
     assert!(matches!(&error, VerbError::Refused { status: 400, .. }), "{error}");
+    let error = server.dump(&[1], Path::new("unwritten"), false).unwrap_err();
+    assert!(matches!(&error, VerbError::Unanswerable { verb: "dump", .. }), "{error}");
 }
 
 #[test]

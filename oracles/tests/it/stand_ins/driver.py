@@ -42,6 +42,9 @@ for line in sys.stdin:
         },
     }
     answer = {"ok": answers.get(request["verb"])}
+    if request["verb"] == "dump":
+        with open(request["path"], "w") as file:
+            file.write(" ".join(map(str, request["ids"])))
     if request["verb"] == "render_chat":
         answer = {"error": {"kind": "refused", "message": "the checkpoint has no chat template"}}
     print("}{" if fault == "garbage" else json.dumps(answer), flush=True)

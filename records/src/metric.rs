@@ -46,8 +46,11 @@ metrics! {
     OracleNoiseMnats, "oracle_noise_mnats", "mnat", "Largest absolute difference of the oracle's log-probabilities from its own, for the same prefix evaluated in another way; measured when its golden was captured.";
     OracleFlips, "oracle_flips", "count", "Positions of that comparison at which the oracle's first choice is another token than its own.";
     LogitDifference, "logit_difference", "logit", "Absolute difference of our logit and the oracle's for the same token and prefix.";
+    SizeDifferenceMnats, "size_difference_mnats", "mnat", "Absolute difference of the log-probability of the same choice behind the same prompt, run in one piece and token by token.";
     ResidentBytes, "resident_bytes", "byte", "Bytes of weights the subject keeps in memory.";
     PeakRssBytes, "peak_rss_bytes", "byte", "Largest resident set of the process tree, sampled while it ran.";
+    LoadPeakRssBytes, "load_peak_rss_bytes", "byte", "Largest resident set of the process tree until its first answer, as the kernel kept it.";
+    SteadyPeakRssBytes, "steady_peak_rss_bytes", "byte", "Largest resident set of the process tree after its first answer, sampled while it ran.";
     StartupMs, "startup_ms", "ms", "From starting the process to its first answered request.";
     SubjectMs, "subject_ms", "ms", "Wall time of all of the subject's answers, loading included. Not a speed figure.";
     OracleMs, "oracle_ms", "ms", "Wall time of all of the oracle's answers, loading included. Not a speed figure.";

@@ -108,7 +108,7 @@ impl Conversation<'_> {
             Some((last, rest)) if session.ends(*last) => rest,
             _ => &generated.ids,
         };
-        self.messages.push(Message::text("assistant", tokenizer.decode(answer, true)?));
+        self.messages.push(Message::text("assistant", tokenizer.decode_generated(answer, true)?));
         self.seen = ids;
         self.seen.extend(&generated.ids);
         self.seen.truncate(self.sequence.positions());

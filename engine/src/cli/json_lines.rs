@@ -286,7 +286,7 @@ fn text(session: &Session<'_>, generated: &Generated) -> Result<Option<String>, 
         }
         _ => &generated.ids,
     };
-    Ok(Some(tokenizer.decode(ids, true).map_err(CliError::from)?))
+    Ok(Some(tokenizer.decode_generated(ids, true).map_err(CliError::from)?))
 }
 
 impl Request {

@@ -4,7 +4,7 @@ use super::Tokenizer;
 use super::error::TokenizerError;
 
 /// Turns a growing sequence of tokens into text: never half a character, and the pieces put together are
-/// [`Tokenizer::decode`] of the whole sequence.
+/// [`Tokenizer::decode_generated`] of the whole sequence.
 #[derive(Debug)]
 pub struct Detokenizer<'t> {
     tokenizer: &'t Tokenizer,
@@ -22,7 +22,9 @@ impl<'t> Detokenizer<'t> {
     /// Takes one more token; returns the text that is complete by now, often the token's own, empty while
     /// a character waits for the rest of its bytes. Bytes that are not UTF-8 become U+FFFD.
     pub fn push(&mut self, id: u32) -> Result<String, TokenizerError> {
-        self.pending.extend_from_slice(self.tokenizer.piece(id, self.skip_special)?);
+        if self.tokenizer.has_token(id) {
+            self.pending.extend_from_slice(self.tokenizer.piece(id, self.skip_special)?);
+        }
         let kept = self.pending.split_off(complete(&self.pending));
         let done = std::mem::replace(&mut self.pending, kept);
         Ok(String::from_utf8_lossy(&done).into_owned())

@@ -208,6 +208,21 @@ impl Tokenizer {
         })
     }
 
+    /// Like [`Tokenizer::decode`], for ids that a model has generated: one of its rows without a token has no text.
+    pub fn decode_generated(
+        &self,
+        ids: &[u32],
+        skip_special: bool,
+    ) -> Result<String, TokenizerError> {
+        let known: Vec<u32> = ids.iter().copied().filter(|&id| self.has_token(id)).collect();
+        self.decode(&known, skip_special)
+    }
+
+    /// Whether there is a token of that id. A model may have more rows than its tokenizer has tokens.
+    pub fn has_token(&self, id: u32) -> bool {
+        (id as usize) < self.vocabulary_size()
+    }
+
     /// The bytes of a sequence of tokens.
     pub fn decode_bytes(&self, ids: &[u32], skip_special: bool) -> Result<Vec<u8>, TokenizerError> {
         let mut bytes = Vec::new();
@@ -227,7 +242,7 @@ impl Tokenizer {
         self.pieces.of(id).ok_or_else(missing)
     }
 
-    /// The number of tokens. A model may have more rows than its tokenizer has tokens.
+    /// The number of tokens.
     pub fn vocabulary_size(&self) -> usize {
         self.vocabulary.len()
     }

@@ -102,6 +102,21 @@ fn a_character_is_held_back_until_its_last_byte() {
 }
 
 #[test]
+fn a_row_of_the_model_without_a_token_has_no_text() {
+    let fixture = Fixture::read("sentence_piece");
+    let tokenizer = tokenizer(&fixture.with(&fixture.groups[0].overrides)).unwrap();
+    let beyond = tokenizer.vocabulary_size() as u32;
+    let [a, b] = [b'a', b'b'].map(|byte| u32::from(byte) + 3);
+    assert!(tokenizer.has_token(beyond - 1) && !tokenizer.has_token(beyond));
+    assert_eq!(tokenizer.decode_generated(&[a, beyond, b, u32::MAX], true).unwrap(), "ab");
+    assert!(tokenizer.decode(&[a, beyond, b], true).is_err());
+    let mut detokenizer = Detokenizer::new(&tokenizer, true);
+    let pieces: Vec<String> =
+        [a, beyond, b].iter().map(|&id| detokenizer.push(id).unwrap()).collect();
+    assert_eq!(pieces, ["a", "", "b"]);
+}
+
+#[test]
 fn a_conversation_begins_with_exactly_one_bos() {
     let fixture = Fixture::read("byte_pair");
     let overrides = [("tokenizer.ggml.pre".to_owned(), "llama3".into())].into_iter().collect();

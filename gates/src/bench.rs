@@ -7,6 +7,8 @@ use oracles::registry::OracleSpec;
 use oracles::verbs::Identity;
 use records::record::OracleSource;
 
+use crate::judge::Trouble;
+use crate::regressions::Regressions;
 use crate::spec::NamedSpec;
 use crate::subject::{FoundBy, Info, Subject};
 use crate::supplies::{Supplies, Wanted};
@@ -30,8 +32,10 @@ pub struct Bench<'a> {
     pub gate: &'a NamedSpec,
     /// Its inputs; `None` for a corpus that brings its own.
     pub workload: Option<&'a Workload>,
-    /// Its pinned oracle.
-    pub oracle: &'a OracleSpec,
+    /// Its list of inputs that once failed, where it is a regression gate.
+    pub regressions: Option<&'a Regressions>,
+    /// Its pinned oracle; `None` where the engine is judged alone.
+    pub oracle: Option<&'a OracleSpec>,
     /// The engine under test.
     pub subject: Subject<'a>,
     /// What that engine is.
@@ -44,6 +48,13 @@ pub struct Bench<'a> {
     pub wanted: Wanted,
     /// Where progress is shown.
     pub progress: Progress,
+}
+
+impl Bench<'_> {
+    /// The oracle of a kind that compares with one; `spec::parse` demands the key of it.
+    pub fn pinned(&self) -> Result<&OracleSpec, Trouble> {
+        self.oracle.ok_or_else(|| Trouble::Skip("the gate names no oracle".to_owned()))
+    }
 }
 
 /// Whose answers were compared with.

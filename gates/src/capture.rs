@@ -25,6 +25,9 @@ pub enum CaptureError {
     /// The gate takes its expectations from elsewhere.
     #[error("gate {0} has no inputs to capture: its expectations come with the oracle's source")]
     NoInputs(String),
+    /// The gate judges the engine alone.
+    #[error("gate {0} names no oracle: there is nothing to capture from")]
+    NoOracle(String),
     /// The oracle, the checkpoint or the disk failed.
     #[error(transparent)]
     Oracle(#[from] oracles::Error),

@@ -1,5 +1,6 @@
 //! The runner: asks both sides and keeps what they answer. It decides no verdict.
 
+mod alone;
 mod generations;
 mod texts;
 
@@ -12,6 +13,7 @@ use oracles::checkpoint::{Checkpoint, CheckpointError, HubError};
 use oracles::golden::{Golden, GoldenManifest};
 use oracles::launch::LaunchError;
 use oracles::package::PackageError;
+use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
 use records::record::OracleSource;
 
@@ -38,6 +40,9 @@ pub fn collect(bench: &Bench<'_>, circumstances: &mut Circumstances) -> Result<S
     if let Some(refusal) = bench.refusals.first() {
         circumstances.violations.extend(bench.refusals.iter().cloned());
         return Err(Trouble::Void(refusal.clone()));
+    }
+    if let Some(check) = bench.gate.spec.check.alone().first() {
+        return alone::collect(bench, check, circumstances);
     }
     match &bench.gate.spec.check.tokenizer {
         Some(check) if check.corpus == Corpus::OracleVocabularies => {
@@ -66,7 +71,8 @@ pub fn reference(
     checkpoint: &Checkpoint,
     circumstances: &mut Circumstances,
 ) -> Result<Reference, Trouble> {
-    let reference = choose(bench, checkpoint)?;
+    let pinned = bench.pinned()?;
+    let reference = choose(bench, pinned, checkpoint)?;
     let golden = match &reference {
         Reference::Live(_, golden) => golden.as_ref(),
         Reference::Golden(golden) => Some(golden),
@@ -78,12 +84,12 @@ pub fn reference(
     let (source, captured_at, identity) = match &reference {
         Reference::Live(oracle, _) => (OracleSource::Live, None, oracle.identity().clone()),
         Reference::Golden(Golden { manifest, .. }) => {
-            circumstances.violations.extend(captured(bench, manifest, checkpoint));
+            circumstances.violations.extend(captured(bench, pinned, manifest, checkpoint));
             let captured_at = Some(manifest.captured_at.clone());
             (OracleSource::Golden, captured_at, manifest.oracle.clone())
         }
     };
-    circumstances.violations.extend(validity::pin(&identity, bench.oracle));
+    circumstances.violations.extend(validity::pin(&identity, pinned));
     circumstances.reference =
         Some(ReferenceInfo { source, captured_at, identity, golden_sha256, noise });
     Ok(reference)
@@ -92,23 +98,28 @@ pub fn reference(
 /// The rules about what a golden was captured for: gate, checkpoint, inputs, launch.
 fn captured(
     bench: &Bench<'_>,
+    pinned: &OracleSpec,
     manifest: &GoldenManifest,
     checkpoint: &Checkpoint,
 ) -> Vec<Violation> {
     let workload = bench.workload.and_then(|workload| validity::workload(manifest, workload));
     let mut found: Vec<Violation> = [
-        validity::golden(manifest, &bench.gate.name, &bench.oracle.name),
+        validity::golden(manifest, &bench.gate.name, &pinned.name),
         validity::checkpoint(manifest, checkpoint),
         workload,
     ]
     .into_iter()
     .flatten()
     .collect();
-    found.extend(validity::launch(manifest, &bench.gate.spec.launch, bench.oracle));
+    found.extend(validity::launch(manifest, &bench.gate.spec.launch, pinned));
     found
 }
 
-fn choose(bench: &Bench<'_>, checkpoint: &Checkpoint) -> Result<Reference, Trouble> {
+fn choose(
+    bench: &Bench<'_>,
+    pinned: &OracleSpec,
+    checkpoint: &Checkpoint,
+) -> Result<Reference, Trouble> {
     let golden = || bench.supplies.golden().map_err(|error| golden_trouble(bench, &error));
     if bench.wanted != Wanted::Golden {
         let provision = bench.wanted == Wanted::Live;
@@ -119,7 +130,7 @@ fn choose(bench: &Bench<'_>, checkpoint: &Checkpoint) -> Result<Reference, Troub
     }
     match golden()? {
         Some(golden) => Ok(Reference::Golden(golden)),
-        None => Err(Trouble::Skip(without_golden(bench))),
+        None => Err(Trouble::Skip(without_golden(bench, pinned))),
     }
 }
 
@@ -131,8 +142,8 @@ fn golden_trouble(bench: &Bench<'_>, error: &oracles::Error) -> Trouble {
 }
 
 /// What to do without a golden.
-fn without_golden(bench: &Bench<'_>) -> String {
-    let (oracle, gate) = (&bench.oracle.name, &bench.gate.name);
+fn without_golden(bench: &Bench<'_>, pinned: &OracleSpec) -> String {
+    let (oracle, gate) = (&pinned.name, &bench.gate.name);
     if bench.wanted == Wanted::Golden {
         return format!("there is no golden of {oracle} for this gate: `gate capture {gate}`");
     }

@@ -1,7 +1,7 @@
 //! What is kept beside a record, so that its verdict can be derived again without running anything.
 //!
 //! `spec.toml` is the gate's spec as it was, `collected.json.gz` everything that the judge was given, `violations.json` the
-//! rules that were found broken while it was collected. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
+//! rules that were found broken while it was collected, `elapsed.json` its wall time where the spec has a budget. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
 
 use std::io::{Read, Write};
 
@@ -21,6 +21,8 @@ const SPEC: &str = "spec.toml";
 /// The only file that is compressed.
 const COLLECTED: &str = "collected.json.gz";
 const VIOLATIONS: &str = "violations.json";
+/// Where the spec declares a budget: the run's wall time in milliseconds.
+const ELAPSED: &str = "elapsed.json";
 
 /// One file of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,7 @@ pub fn of(
     spec: &str,
     collected: &Result<Samples, Trouble>,
     violations: &[Violation],
+    elapsed_ms: Option<u64>,
 ) -> Vec<EvidenceFile> {
     // Text, numbers and lists of them: writing them as JSON does not fail.
     let text = |json: serde_json::Result<String>| json.unwrap_or_default();
@@ -72,12 +75,16 @@ pub fn of(
         EvidenceFile { name: COLLECTED, text: text(serde_json::to_string(&given)) },
         EvidenceFile { name: VIOLATIONS, text: text(serde_json::to_string(violations)) },
     ];
+    let elapsed =
+        elapsed_ms.map(|elapsed| EvidenceFile { name: ELAPSED, text: elapsed.to_string() });
+    files.extend(elapsed);
     let readable = match collected {
         Ok(Samples::Generations(samples)) => {
             Some(("cases.jsonl", lines(samples.iter().map(generation))))
         }
         Ok(Samples::Texts(corpora)) => Some(("texts.jsonl", lines(corpora.iter().flat_map(texts)))),
-        Err(_) => None,
+        // What processes answered is readable as it is kept.
+        Ok(Samples::Alone(_)) | Err(_) => None,
     };
     files.extend(readable.map(|(name, text)| EvidenceFile { name, text }));
     files
@@ -92,6 +99,8 @@ pub struct Kept {
     pub collected: Result<Samples, Trouble>,
     /// The rules that were found broken.
     pub violations: Vec<Violation>,
+    /// The run's wall time, where its spec declared a budget.
+    pub elapsed_ms: Option<u64>,
 }
 
 /// Evidence that cannot be read back.
@@ -132,6 +141,10 @@ impl Kept {
                 Collected::Trouble(trouble) => Err(trouble),
             },
             violations: parse(store, record, VIOLATIONS)?,
+            elapsed_ms: match record.evidence.iter().any(|entry| entry.name == ELAPSED) {
+                true => Some(parse(store, record, ELAPSED)?),
+                false => None,
+            },
         })
     }
 }

@@ -1,5 +1,6 @@
 //! From samples to a verdict: a pure function, which knows no process, no file and no clock.
 
+mod alone;
 mod generations;
 mod texts;
 
@@ -7,6 +8,7 @@ use records::metric::Measurement;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::kind::budget;
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
@@ -63,6 +65,17 @@ impl Judgement {
         }
     }
 
+    /// A run that took longer than its spec declares fails, whatever it found; a void one stays void.
+    pub fn timed(mut self, spec: &Spec, elapsed_ms: u64) -> Self {
+        let late = spec.check.budget.as_ref();
+        let late = late.and_then(|check| budget::judge(check, elapsed_ms));
+        if let Some(late) = late.filter(|_| self.word != Word::Void) {
+            self.word = Word::Fail;
+            self.reason = format!("{late}; {}", self.reason);
+        }
+        self
+    }
+
     /// A broken rule outranks what was compared: no number, rather than a bad one.
     fn voided(mut self, violations: &[Violation]) -> Self {
         if violations.is_empty() {
@@ -100,6 +113,7 @@ pub fn judge(
             generations::judge(samples, spec.check.near_tie.as_ref())
         }
         Ok(Samples::Texts(corpora)) => texts::judge(corpora),
+        Ok(Samples::Alone(samples)) => alone::judge(spec, samples),
         Err(trouble) => judge_trouble(trouble),
     };
     judgement.voided(violations)

@@ -22,6 +22,7 @@ pub mod portable;
 pub mod prove;
 pub mod recheck;
 pub mod recording;
+pub mod regressions;
 pub mod report;
 pub mod rule;
 pub mod run;

@@ -60,8 +60,11 @@ pub enum ProveError {
     Interrupted(#[from] Interrupted),
 }
 
-/// Tries every fault of the gate's spec on its bench; `folder` is where its golden lies.
-pub fn prove(bench: &Bench<'_>, golden_folder: &std::path::Path) -> Result<Outcome, ProveError> {
+/// Tries every fault of the gate's spec on its bench; `golden_folder` is where its golden lies, if it has an oracle.
+pub fn prove(
+    bench: &Bench<'_>,
+    golden_folder: Option<&std::path::Path>,
+) -> Result<Outcome, ProveError> {
     let names = &bench.gate.spec.prove.faults;
     if names.is_empty() {
         return Err(ProveError::NoFaults(bench.gate.name.clone()));
@@ -72,7 +75,9 @@ pub fn prove(bench: &Bench<'_>, golden_folder: &std::path::Path) -> Result<Outco
     let started = Instant::now();
     let collected = collect::collect(&control, &mut circumstances);
     interrupt::check()?;
-    let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+    let spec = &bench.gate.spec;
+    let judgement = judge::judge(spec, &collected, &circumstances.violations)
+        .timed(spec, started.elapsed().as_millis() as u64);
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
     }
@@ -110,6 +115,7 @@ fn planted_bench<'a>(
     Bench {
         gate: bench.gate,
         workload: bench.workload,
+        regressions: bench.regressions,
         oracle: bench.oracle,
         subject: Subject { transport, ..bench.subject },
         identity: bench.identity,
@@ -126,7 +132,7 @@ struct Ground<'a> {
     remembered: &'a Remembered<'a>,
     checkpoint: Option<&'a Checkpoint>,
     golden: Option<Golden>,
-    golden_folder: &'a std::path::Path,
+    golden_folder: Option<&'a std::path::Path>,
     scratch: &'a std::path::Path,
 }
 
@@ -141,7 +147,11 @@ impl Ground<'_> {
             Act::Golden(plant) => self.plant_golden(plant).map(|folder| {
                 supplies.golden_folder = Some(folder);
             }),
-            Act::Request(_) | Act::Answer(_) | Act::Process(_) => Ok(()),
+            Act::Request(_)
+            | Act::Answer(_)
+            | Act::Process(_)
+            | Act::Exchange(_)
+            | Act::Clock(_) => Ok(()),
         };
         if let Err(error) = planted {
             return Ok((false, format!("could not be planted: {}", chain::of(&error))));
@@ -150,9 +160,14 @@ impl Ground<'_> {
         let tampered = Tampered { inner: self.remembered, fault, references };
         let bench = planted_bench(self.bench, &supplies, &tampered);
         let mut circumstances = Circumstances::default();
+        let started = Instant::now();
         let collected = collect::collect(&bench, &mut circumstances);
         interrupt::check()?;
-        let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+        let elapsed = started.elapsed().as_millis() as u64;
+        let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
+        let spec = &bench.gate.spec;
+        let judgement =
+            judge::judge(spec, &collected, &circumstances.violations).timed(spec, elapsed);
         let red = matches!(judgement.word, Word::Fail | Word::Void);
         Ok((red, format!("{}: {}", judgement.word.as_str(), judgement.reason)))
     }
@@ -194,10 +209,12 @@ impl Ground<'_> {
         &self,
         plant: fn(&std::path::Path) -> std::io::Result<()>,
     ) -> Result<std::path::PathBuf, FaultError> {
+        let golden = self.golden_folder;
+        let golden = golden.ok_or_else(|| FaultError::Absent { what: "golden".to_owned() })?;
         let folder = self.scratch.join("golden");
         let copy = || {
             std::fs::create_dir_all(&folder)?;
-            for entry in std::fs::read_dir(self.golden_folder)? {
+            for entry in std::fs::read_dir(golden)? {
                 let entry = entry?;
                 std::fs::copy(entry.path(), folder.join(entry.file_name()))?;
             }
@@ -205,7 +222,7 @@ impl Ground<'_> {
         };
         copy().map_err(|source| FaultError::Io {
             action: "copy",
-            path: self.golden_folder.to_owned(),
+            path: golden.to_owned(),
             source,
         })?;
         Ok(folder)

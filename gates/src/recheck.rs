@@ -45,6 +45,10 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
     let spec = spec::parse(&kept.spec, Path::new(&path));
     let spec = spec.map_err(|source| RecheckError::Spec { record: record.id.clone(), source })?;
     let judgement = judge::judge(&spec, &kept.collected, &kept.violations);
+    let judgement = match kept.elapsed_ms {
+        Some(elapsed) => judgement.timed(&spec, elapsed),
+        None => judgement,
+    };
     let mut differences = differences(record, &judgement);
     if oracles::digest::sha256_bytes(kept.spec.as_bytes()) != record.spec_sha256 {
         differences.push("the spec that is kept is not the one that the record names".to_owned());

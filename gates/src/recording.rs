@@ -48,7 +48,10 @@ pub fn assemble(
             name: checkpoint.name.clone(),
             sha256: checkpoint.sha256.clone(),
         }),
-        inputs_sha256: bench.workload.map(|workload| workload.sha256.clone()),
+        inputs_sha256: bench
+            .workload
+            .map(|workload| workload.sha256.clone())
+            .or_else(|| bench.regressions.map(|list| list.sha256.clone())),
         harness_sha256: crate::HARNESS_SHA256.map(str::to_owned),
         machine: clock.machine,
         verdict: Verdict {

@@ -67,6 +67,8 @@ pub enum Rule {
     Band,
     /// The checkpoint differs, by hash, from the one the reference was taken on.
     Checkpoint,
+    /// The host was busy with something else.
+    Contend,
     /// A reference answer has not exactly the tokens that were asked for, or no numbers beside them.
     Count,
     /// The engine's binary, or `gate` itself, was not built from this source tree.
@@ -87,9 +89,10 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Band,
         Self::Checkpoint,
+        Self::Contend,
         Self::Count,
         Self::Dirty,
         Self::Failed,
@@ -105,6 +108,7 @@ impl Rule {
         match self {
             Self::Band => "V-BAND",
             Self::Checkpoint => "V-CKPT",
+            Self::Contend => "V-CONTEND",
             Self::Count => "V-COUNT",
             Self::Dirty => "V-DIRTY",
             Self::Failed => "V-FAILED",
@@ -123,6 +127,7 @@ impl Rule {
             Self::Checkpoint => {
                 "the checkpoint is not, by hash, the one the reference was taken on"
             }
+            Self::Contend => "the host was busy with something else just before a timed start",
             Self::Count => {
                 "a reference answer is short, empty, or has a log-probability that is no number"
             }

@@ -77,9 +77,12 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let mut circumstances = Circumstances::default();
     let collected = collect::collect(bench, &mut circumstances);
     interrupt::check()?;
-    let judgement = judge::judge(&bench.gate.spec, &collected, &circumstances.violations);
+    let spec = &bench.gate.spec;
+    let elapsed = started.elapsed().as_millis() as u64;
+    let judgement = judge::judge(spec, &collected, &circumstances.violations).timed(spec, elapsed);
+    let elapsed = spec.check.budget.is_some().then_some(elapsed);
     let violations = &circumstances.violations;
-    for file in evidence::of(&bench.gate.text, &collected, violations) {
+    for file in evidence::of(&bench.gate.text, &collected, violations, elapsed) {
         draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
     }
     keep(destination, &collected)?;

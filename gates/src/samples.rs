@@ -3,6 +3,7 @@
 use oracles::golden::GoldenCase;
 use serde::{Deserialize, Serialize};
 
+use crate::kind::alone::AloneSamples;
 use crate::spec::Decoding;
 use crate::subject::{Defect, Generated, Tokenized, TopEntry};
 
@@ -14,6 +15,8 @@ pub enum Samples {
     Generations(Vec<GenerationSample>),
     /// Tokenised texts, one corpus a vocabulary.
     Texts(Vec<TextCorpus>),
+    /// What the engine answered where it is judged alone.
+    Alone(AloneSamples),
 }
 
 /// One case of a generation gate.

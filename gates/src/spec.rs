@@ -3,6 +3,13 @@
 //! Unknown keys are refused and every error points at its line. One table a kind (`[check.near-tie]`), never tagged
 //! or flattened. A tolerance without `because` does not parse.
 
+mod alone;
+
+pub use alone::{
+    AsyncIdentityCheck, BudgetCheck, ByteIdentityCheck, Inert, InertFlagsCheck, MemoryCheck,
+    Refused, RegressionCheck, SizeDependenceCheck, StartupCheck, UnusedTensor, WeightsCheck,
+};
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -18,8 +25,8 @@ pub struct Spec {
     /// Whether its proofs are cheap enough for every CI run.
     #[serde(default)]
     pub cheap: bool,
-    /// Name of the pinned oracle (`oracles/registry/NAME.toml`).
-    pub oracle: String,
+    /// Name of the pinned oracle (`oracles/registry/NAME.toml`); a kind that judges the engine alone has none.
+    pub oracle: Option<String>,
     /// Name of the pinned checkpoint (`oracles/checkpoints/NAME.toml`); a corpus that brings its own models has none.
     pub checkpoint: Option<String>,
     /// The numerics profile that the engine must run.
@@ -84,6 +91,24 @@ pub struct Checks {
     pub token_exact: Option<TokenExactCheck>,
     /// Divergences within the oracle's own uncertainty.
     pub near_tie: Option<NearTieCheck>,
+    /// The same requests, the same bytes.
+    pub byte_identity: Option<ByteIdentityCheck>,
+    /// Together as alone.
+    pub async_identity: Option<AsyncIdentityCheck>,
+    /// What changes nothing, and what is refused.
+    pub inert_flags: Option<InertFlagsCheck>,
+    /// Every tensor accounted for, none expanded.
+    pub weights: Option<WeightsCheck>,
+    /// Resident set while loading and afterwards.
+    pub memory: Option<MemoryCheck>,
+    /// From the start to the first answer.
+    pub startup: Option<StartupCheck>,
+    /// Inputs that once failed.
+    pub regression: Option<RegressionCheck>,
+    /// The same at several lengths.
+    pub size_dependence: Option<SizeDependenceCheck>,
+    /// Wall time of the whole run, beside any other kind.
+    pub budget: Option<BudgetCheck>,
 }
 
 /// `[check.tokenizer]`
@@ -385,6 +410,9 @@ pub fn parse(text: &str, shown: &Path) -> Result<Spec, SpecError> {
 /// What one key demands of another.
 fn inconsistency(spec: &Spec) -> Option<&'static str> {
     let checks = &spec.check;
+    if !checks.alone().is_empty() {
+        return alone::inconsistency(spec);
+    }
     let generates = checks.token_exact.is_some() || checks.near_tie.is_some();
     let from_inputs = checks.tokenizer.as_ref().is_some_and(|check| check.corpus == Corpus::Inputs);
     if checks.tokenizer.is_none() && !generates {
@@ -397,6 +425,9 @@ fn inconsistency(spec: &Spec) -> Option<&'static str> {
         return Some(
             "[check.near-tie] adjudicates the divergences of [check.token-exact]: add that table",
         );
+    }
+    if spec.oracle.is_none() {
+        return Some("`oracle` is needed by this check: name a file of oracles/registry");
     }
     if generates != spec.generate.is_some() {
         return Some("[generate] belongs to token-exact and near-tie, and they need it");

@@ -51,8 +51,8 @@ pub struct HomeSupplies<'a> {
     pub home: &'a Home,
     /// The gate.
     pub gate: &'a str,
-    /// Its pinned oracle.
-    pub oracle: &'a OracleSpec,
+    /// Its pinned oracle; `None` where the engine is judged alone.
+    pub oracle: Option<&'a OracleSpec>,
     /// How the oracle is launched.
     pub launch: &'a LaunchSpec,
     /// Where progress is shown.
@@ -61,10 +61,11 @@ pub struct HomeSupplies<'a> {
 
 impl HomeSupplies<'_> {
     fn provisioned(&self, provision: bool) -> oracles::Result<Option<provision::Provisioned>> {
+        let Some(oracle) = self.oracle else { return Ok(None) };
         if provision {
-            return provision::provision(self.home, self.oracle, self.progress).map(Some);
+            return provision::provision(self.home, oracle, self.progress).map(Some);
         }
-        provision::provisioned(self.home, self.oracle, self.progress)
+        provision::provisioned(self.home, oracle, self.progress)
     }
 }
 
@@ -93,7 +94,10 @@ impl Supplies for HomeSupplies<'_> {
     }
 
     fn golden(&self) -> oracles::Result<Option<Golden>> {
-        Golden::read(self.home, &self.oracle.name, self.gate)
+        match self.oracle {
+            Some(oracle) => Golden::read(self.home, &oracle.name, self.gate),
+            None => Ok(None),
+        }
     }
 
     fn vocabularies(&self, provision: bool) -> oracles::Result<Option<PathBuf>> {

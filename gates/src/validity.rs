@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare;
 use crate::rule::Rule;
-use crate::spec::{BandSource, GenerateSpec, NearTieCheck};
+use crate::spec::{BandSource, GenerateSpec, NearTieCheck, StartupCheck};
 use crate::subject::{FoundBy, Info, is_whole};
 use crate::workload::Workload;
 
@@ -164,6 +164,25 @@ pub fn checkpoint(golden: &GoldenManifest, checkpoint: &Checkpoint) -> Option<Vi
             short(&golden.checkpoint.sha256),
             checkpoint.name,
             short(&checkpoint.sha256)
+        ),
+    )
+}
+
+/// V-CONTEND: nothing else kept the host busy just before any of the starts that are timed.
+pub fn contended(
+    check: &StartupCheck,
+    busy: impl Iterator<Item = Option<f64>>,
+) -> Option<Violation> {
+    let allowed = f64::from(check.foreign_percent);
+    let busiest =
+        busy.enumerate().find(|(_, busy)| !busy.is_some_and(|busy| compare::within(busy, allowed)));
+    let (index, busy) = busiest?;
+    let busy = busy.map_or("unknown".to_owned(), |busy| format!("{busy:.0} %"));
+    violation(
+        Rule::Contend,
+        format!(
+            "the host's load just before start {} was {busy}, {allowed} % are allowed: run it on a quiet host",
+            index + 1
         ),
     )
 }

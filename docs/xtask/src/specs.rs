@@ -29,11 +29,8 @@ pub fn check(workspace: &Workspace) -> Vec<Defect> {
         match gates::spec::load(&workspace.root, &name) {
             Err(error) => report(place, error.to_string()),
             Ok(named) => {
-                if !oracle_names.contains(&named.spec.oracle) {
-                    report(
-                        place.clone(),
-                        format!("oracle {:?} has no registry entry", named.spec.oracle),
-                    );
+                if let Some(oracle) = named.spec.oracle.filter(|name| !oracle_names.contains(name)) {
+                    report(place.clone(), format!("oracle {oracle:?} has no registry entry"));
                 }
                 if let Some(checkpoint) =
                     named.spec.checkpoint.filter(|name| !checkpoints.contains(name))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use oracles::golden::GoldenCase;
+use oracles::registry::OracleSpec;
 use oracles::verbs::{FinishReason, Identity, Oracle, VerbError};
 use records::record::OracleSource;
 
@@ -142,13 +143,14 @@ pub(super) fn vocabularies(
 ) -> Result<Samples, Trouble> {
     let provision = bench.wanted == crate::supplies::Wanted::Live;
     let folder = bench.supplies.vocabularies(provision).map_err(|error| trouble(&error))?;
-    let name = &bench.oracle.name;
+    let oracle = bench.pinned()?;
+    let name = &oracle.name;
     let Some(folder) = folder else {
         return Err(Trouble::Skip(format!(
             "the vocabularies come with the source of {name}, which is not provisioned: `gate oracle provision {name}`"
         )));
     };
-    circumstances.reference = Some(source_reference(bench));
+    circumstances.reference = Some(source_reference(oracle));
     let mut corpora = Vec::new();
     let mut asked = 0;
     let started = Instant::now();
@@ -172,10 +174,10 @@ pub(super) fn vocabularies(
 }
 
 /// The tests are files of the pinned source, written by the oracle's authors.
-fn source_reference(bench: &Bench<'_>) -> ReferenceInfo {
-    let package = &bench.oracle.declared.package;
+fn source_reference(oracle: &OracleSpec) -> ReferenceInfo {
+    let package = &oracle.declared.package;
     let identity = Identity {
-        name: bench.oracle.name.clone(),
+        name: oracle.name.clone(),
         version: package.version.clone(),
         source_sha256: package.archive_sha256.clone(),
         binary_sha256: String::new(),

@@ -14,18 +14,17 @@ pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError>
     let checkpoint_name = declared.gate.spec.checkpoint.as_deref();
     let checkpoint_name =
         checkpoint_name.ok_or_else(|| capture::CaptureError::NoInputs(name.to_owned()))?;
+    let pinned = declared.oracle.as_ref();
+    let pinned = pinned.ok_or_else(|| capture::CaptureError::NoOracle(name.to_owned()))?;
     let checkpoint = supplies.checkpoint(checkpoint_name)?;
     let Some(mut oracle) = supplies.oracle(&checkpoint, true)? else {
-        return Err(CommandError::Skipped(format!(
-            "oracle {} is not provisioned",
-            declared.oracle.name
-        )));
+        return Err(CommandError::Skipped(format!("oracle {} is not provisioned", pinned.name)));
     };
     let target = capture::Target {
         gate: &declared.gate,
         workload: declared.workload.as_ref(),
         checkpoint: &checkpoint,
-        oracle: &declared.oracle,
+        oracle: pinned,
         home: &context.home,
         progress: context.progress,
     };
@@ -45,7 +44,7 @@ pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError>
         manifest.oracle.name,
         manifest.oracle.version,
         short(&manifest.oracle.binary_sha256),
-        context.home.golden_dir(&declared.oracle.name, name).display(),
+        context.home.golden_dir(&pinned.name, name).display(),
         short(&captured.golden.sha256),
     ))?;
     Ok(0)

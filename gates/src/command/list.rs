@@ -37,7 +37,8 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
     for gate in &gates {
         let faults = gate.spec.prove.faults.len().to_string();
         let kinds = kind::names(&gate.spec).join(", ");
-        table.add_row([&gate.name, &kinds, &gate.spec.oracle, &faults, &gate.spec.summary]);
+        let oracle = gate.spec.oracle.as_deref().unwrap_or("-");
+        table.add_row([&gate.name, &kinds, oracle, &faults, &gate.spec.summary]);
     }
     super::print_table(&table)?;
     Ok(0)
@@ -45,8 +46,9 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
 
 pub(super) fn explain(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
-    // A corpus that brings its own answers has no golden.
-    let golden = declared.workload.as_ref().map(|_| declared.supplies(context).golden());
+    // A corpus that brings its own answers has no golden, nor has a gate without an oracle.
+    let has_golden = declared.workload.is_some() && declared.oracle.is_some();
+    let golden = has_golden.then(|| declared.supplies(context).golden());
     super::print(&explanation(&declared, golden.as_ref()))?;
     Ok(0)
 }
@@ -55,17 +57,19 @@ fn explanation(
     declared: &Declared,
     golden: Option<&Result<Option<Golden>, oracles::Error>>,
 ) -> String {
-    let Declared { gate, workload, oracle } = declared;
+    let Declared { gate, workload, regressions, oracle } = declared;
     let spec = &gate.spec;
-    let package = &oracle.declared.package;
     let mut pins = super::table(&[]);
     let mut add = |key: &str, value: String| {
         pins.add_row([key.to_owned(), value]);
     };
-    add(
-        "oracle",
-        format!("{} {} (source sha256 {})", oracle.name, package.version, package.archive_sha256),
-    );
+    if let Some(oracle) = oracle {
+        let package = &oracle.declared.package;
+        let (version, sha256) = (&package.version, &package.archive_sha256);
+        add("oracle", format!("{} {version} (source sha256 {sha256})", oracle.name));
+    } else {
+        add("oracle", "none: the engine is judged alone".to_owned());
+    }
     if let Some(checkpoint) = &spec.checkpoint {
         add("checkpoint", checkpoint.clone());
     }
@@ -75,6 +79,10 @@ fn explanation(
     if let (Some(path), Some(workload)) = (&spec.inputs, workload) {
         let cases = count(workload.cases.len(), "case", "cases");
         add("inputs", format!("{} ({cases}, sha256 {})", path.display(), workload.sha256));
+    }
+    if let (Some(path), Some(list)) = (&spec.inputs, regressions) {
+        let cases = count(list.cases.len(), "input", "inputs");
+        add("list", format!("{} ({cases}, sha256 {})", path.display(), list.sha256));
     }
     if let Some(generate) = &spec.generate {
         let tokens = count(generate.max_tokens.0 as usize, "token", "tokens");

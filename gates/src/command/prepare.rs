@@ -9,6 +9,7 @@ use oracles::registry::OracleSpec;
 
 use super::{CommandError, Context};
 use crate::bench::{Bench, SubjectIdentity};
+use crate::regressions::{self, Regressions};
 use crate::spec::{self, NamedSpec};
 use crate::subject::{PlumbBinary, ProcessTransport, Subject, find};
 use crate::supplies::{HomeSupplies, Wanted};
@@ -19,20 +20,29 @@ use crate::workload::{self, Workload};
 pub(super) struct Declared {
     pub(super) gate: NamedSpec,
     pub(super) workload: Option<Workload>,
-    pub(super) oracle: OracleSpec,
+    pub(super) regressions: Option<Regressions>,
+    pub(super) oracle: Option<OracleSpec>,
 }
 
 impl Declared {
     pub(super) fn read(context: &Context, name: &str) -> Result<Self, CommandError> {
         let gate = spec::load(&context.home.root, name)?;
-        let inputs = gate.spec.inputs.as_deref();
-        let workload = inputs.map(|path| workload::read(&context.home.root, path)).transpose()?;
-        let oracle = OracleSpec::load(&context.home, &gate.spec.oracle)?;
+        let root = &context.home.root;
+        let (mut workload, mut regressions) = (None, None);
+        match gate.spec.inputs.as_deref() {
+            Some(path) if gate.spec.check.regression.is_some() => {
+                regressions = Some(regressions::read(root, path)?);
+            }
+            Some(path) => workload = Some(workload::read(root, path)?),
+            None => {}
+        }
+        let named = gate.spec.oracle.as_deref();
+        let oracle = named.map(|name| OracleSpec::load(&context.home, name)).transpose()?;
         // Read here so that a declaration with an error is one of the program, and never a skip.
         if let Some(checkpoint) = &gate.spec.checkpoint {
             CheckpointSpec::load(&context.home, checkpoint)?;
         }
-        Ok(Self { gate, workload, oracle })
+        Ok(Self { gate, workload, regressions, oracle })
     }
 
     /// Only the cases that faults are tried on.
@@ -47,7 +57,7 @@ impl Declared {
         HomeSupplies {
             home: &context.home,
             gate: &self.gate.name,
-            oracle: &self.oracle,
+            oracle: self.oracle.as_ref(),
             launch: &self.gate.spec.launch,
             progress: context.progress,
         }
@@ -64,7 +74,8 @@ impl Declared {
         Bench {
             gate: &self.gate,
             workload: self.workload.as_ref(),
-            oracle: &self.oracle,
+            regressions: self.regressions.as_ref(),
+            oracle: self.oracle.as_ref(),
             subject: Subject {
                 transport: &engine.transport,
                 budget: Duration::from_secs(spec.budget_seconds),

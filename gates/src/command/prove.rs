@@ -21,11 +21,13 @@ pub(super) fn prove(context: &Context, arguments: &ProveArguments) -> Result<u8,
         .collect::<Result<_, _>>()?;
     let engine = Engine::find(context, arguments.plumb.as_deref(), oracles::Progress::Silent)?;
     let mut status = 0;
+    let mut total = Total::default();
     let mut objects = Vec::new();
     for declared in &gates {
         let outcome = one(context, &engine, declared)?;
         let word = word(&outcome);
         status = status.max(exit_status(word));
+        total.add(declared, &outcome);
         if arguments.json {
             objects.push(object(declared, &outcome, word));
         } else {
@@ -33,9 +35,31 @@ pub(super) fn prove(context: &Context, arguments: &ProveArguments) -> Result<u8,
         }
     }
     if arguments.json {
-        super::print(&format!("{:#}\n", json!({ "proofs": objects })))?;
+        super::print(&format!(
+            "{:#}\n",
+            json!({ "proofs": objects, "planted": total.planted, "red": total.red })
+        ))?;
+    }
+    if gates.len() > 1 && !arguments.json {
+        super::print(&format!("{} planted, {} red\n", total.planted, total.red))?;
     }
     Ok(status)
+}
+
+/// The faults of all gates. Those of a gate that is not green without one count as planted and not red.
+#[derive(Default)]
+struct Total {
+    planted: usize,
+    red: usize,
+}
+
+impl Total {
+    fn add(&mut self, declared: &Declared, outcome: &Outcome) {
+        self.planted += declared.gate.spec.prove.faults.len();
+        if let Outcome::Tried(proofs) = outcome {
+            self.red += proofs.iter().filter(|proof| proof.caught).count();
+        }
+    }
 }
 
 fn names(context: &Context, arguments: &ProveArguments) -> Result<Vec<String>, CommandError> {
@@ -56,8 +80,9 @@ fn one(context: &Context, engine: &Engine, declared: &Declared) -> Result<Outcom
     let identity = declared.identify(engine)?;
     let supplies = declared.supplies(context);
     let bench = declared.bench(engine, &identity, &supplies, Wanted::Golden);
-    let golden = context.home.golden_dir(&declared.oracle.name, &declared.gate.name);
-    Ok(prove::prove(&bench, &golden)?)
+    let golden = declared.oracle.as_ref();
+    let golden = golden.map(|oracle| context.home.golden_dir(&oracle.name, &declared.gate.name));
+    Ok(prove::prove(&bench, golden.as_deref())?)
 }
 
 /// A proof passes when every fault was caught; without a green run it says what that run said.

@@ -5,24 +5,45 @@
 
 mod altered_merge;
 mod altered_template;
+mod batched_bit;
+mod busy_host;
 mod checkpoint_file;
+mod crossed_slots;
+mod double_residency;
+mod drifting_repeat;
 mod dropped_first_id;
 mod dropped_line;
 mod duplicated_line;
 mod empty_output;
+mod exchange;
 mod exchanged_answers;
+mod expanded_weights;
 mod failed_exit;
 mod flipped_golden;
 mod flipped_row;
 mod flipped_scales;
+mod forgotten_tensor;
+mod heeded_flag;
+mod hidden_tensor;
+mod leaking_batch;
+mod leaking_memory;
+mod misread_shape;
+mod nameless_refusal;
 mod nan_logprob;
 mod raised_epsilon;
 mod renamed_special;
+mod second_batch;
 mod shifted_rope;
+mod slow_run;
+mod slow_start;
+mod swallowed_flag;
 mod swapped_pair;
 mod swapped_token;
+mod threaded_bit;
+mod threaded_order;
 mod truncated_run;
 mod turned_bos;
+mod wide_rows;
 mod wrong_length;
 
 pub use checkpoint_file::CheckpointFile;
@@ -32,7 +53,7 @@ use std::path::Path;
 use oracles::golden::GoldenCase;
 use serde_json::Value;
 
-use crate::subject::{Inspection, RawAnswer};
+use crate::subject::{Inspection, Question, RawAnswer};
 
 /// What a fault may look at to hit something that matters.
 pub struct Target<'a> {
@@ -52,6 +73,10 @@ pub enum Act {
     Answer(fn(&mut Vec<Value>)),
     /// On the end of the process.
     Process(fn(&mut RawAnswer)),
+    /// On one answer as a whole, told by its question.
+    Exchange(fn(&Question, &mut RawAnswer)),
+    /// On the clock: how long a run seems to have taken, in milliseconds.
+    Clock(fn(u64) -> u64),
     /// On a copy of the golden's folder.
     Golden(fn(&Path) -> std::io::Result<()>),
 }
@@ -70,7 +95,7 @@ pub struct Fault {
 #[derive(Debug, thiserror::Error)]
 pub enum FaultError {
     /// The checkpoint has nothing of that name.
-    #[error("the checkpoint has no {what}")]
+    #[error("there is no {what}")]
     Absent {
         /// What was looked for.
         what: String,
@@ -128,6 +153,26 @@ pub const ALL: &[Fault] = &[
     empty_output::FAULT,
     failed_exit::FAULT,
     flipped_golden::FAULT,
+    threaded_bit::FAULT,
+    drifting_repeat::FAULT,
+    threaded_order::FAULT,
+    leaking_batch::FAULT,
+    batched_bit::FAULT,
+    crossed_slots::FAULT,
+    heeded_flag::FAULT,
+    swallowed_flag::FAULT,
+    nameless_refusal::FAULT,
+    expanded_weights::FAULT,
+    forgotten_tensor::FAULT,
+    hidden_tensor::FAULT,
+    misread_shape::FAULT,
+    double_residency::FAULT,
+    leaking_memory::FAULT,
+    slow_start::FAULT,
+    busy_host::FAULT,
+    wide_rows::FAULT,
+    second_batch::FAULT,
+    slow_run::FAULT,
 ];
 
 /// The fault of that name.

@@ -1,10 +1,21 @@
 //! The kinds of comparison, one module each. A kind is a pure function from samples to findings.
 
+pub mod alone;
+pub mod async_identity;
+pub mod budget;
+pub mod byte_identity;
+pub mod flags;
+pub mod identity;
 pub mod logits;
+pub mod memory;
 pub mod near_tie;
 pub mod ranks;
+pub mod regression;
+pub mod size_dependence;
+pub mod startup;
 pub mod token_exact;
 pub mod tokenizer;
+pub mod weights;
 
 use crate::spec::Spec;
 
@@ -18,6 +29,8 @@ pub fn names(spec: &Spec) -> Vec<&'static str> {
     ]
     .into_iter()
     .flatten()
+    .chain(checks.alone().iter().map(alone::Alone::name))
+    .chain(checks.budget.as_ref().map(|_| budget::NAME))
     .collect()
 }
 
@@ -33,6 +46,10 @@ pub fn explain(spec: &Spec) -> Vec<(&'static str, String)> {
     }
     if let Some(check) = &checks.near_tie {
         lines.push((near_tie::NAME, near_tie::explain(check)));
+    }
+    lines.extend(checks.alone().iter().map(|check| (check.name(), check.explain())));
+    if let Some(check) = &checks.budget {
+        lines.push((budget::NAME, budget::explain(check)));
     }
     lines
 }

@@ -32,7 +32,9 @@ impl Transport for Remembered<'_> {
         if let Some(answer) = self.memory.borrow().get(question) {
             return Ok(answer.clone());
         }
-        let answer = self.inner.ask(question, budget)?;
+        let mut answer = self.inner.ask(question, budget)?;
+        // What is tried is the judge, and no time is told: a proof needs no quiet host.
+        answer.watch.foreign_percent = answer.watch.foreign_percent.map(|_| 0.0);
         self.memory.borrow_mut().insert(question.clone(), answer.clone());
         Ok(answer)
     }
@@ -47,6 +49,11 @@ pub(super) struct Tampered<'a> {
 
 impl Transport for Tampered<'_> {
     fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
+        if let Act::Exchange(plant) = self.fault.act {
+            let mut answer = self.inner.ask(question, budget)?;
+            plant(question, &mut answer);
+            return Ok(answer);
+        }
         if !matches!(question.verb, Verb::Generate | Verb::Tokenize) {
             return self.inner.ask(question, budget);
         }
@@ -62,7 +69,11 @@ impl Transport for Tampered<'_> {
                 answer.stdout = lines.iter().fold(String::new(), |text, line| text + line + "\n");
             }
             Act::Process(plant) => plant(&mut answer),
-            Act::Request(_) | Act::Checkpoint(_) | Act::Golden(_) => {}
+            Act::Request(_)
+            | Act::Checkpoint(_)
+            | Act::Exchange(_)
+            | Act::Clock(_)
+            | Act::Golden(_) => {}
         }
         Ok(answer)
     }

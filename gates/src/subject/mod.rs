@@ -6,12 +6,14 @@
 mod answer;
 mod build;
 mod process;
+mod watch;
 
 pub use answer::{
     Defect, Generated, Info, Inspection, StoredTensor, StoredValue, TopEntry, is_whole,
 };
 pub use build::{FoundBy, PlumbBinary, SubjectBuildError, find};
 pub use process::{ProcessTransport, stop_all};
+pub use watch::{Resident, Watch};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +24,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// A verb of `plumb` that a gate asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verb {
     /// Version, source digest, effective configuration.
     Info,
@@ -47,7 +50,8 @@ impl Verb {
 }
 
 /// One question to the subject: a command line and the lines on its standard input.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Question {
     /// The verb.
     pub verb: Verb,
@@ -55,10 +59,15 @@ pub struct Question {
     pub arguments: Vec<String>,
     /// Requests, one JSON object a line.
     pub lines: Vec<String>,
+    /// How often it was asked before: asked again it is another question, which nobody answers from memory.
+    pub repeat: u32,
+    /// Whether its process is watched: when its answers come, and how much memory it takes.
+    pub watched: bool,
 }
 
 /// What came back, unread.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RawAnswer {
     /// Everything on standard output.
     pub stdout: String,
@@ -66,6 +75,9 @@ pub struct RawAnswer {
     pub exit: Option<i32>,
     /// The end of standard error, for messages.
     pub stderr_tail: String,
+    /// What was seen of the process; empty where it was not watched.
+    #[serde(default)]
+    pub watch: Watch,
 }
 
 /// Carries a question to the subject.
@@ -143,12 +155,15 @@ pub struct GenerateRequest {
 pub enum Prompt {
     /// A text; the tokenizer decides about BOS.
     Text(String),
+    /// Token ids, as they are.
+    Ids(Vec<u32>),
     /// A conversation, rendered by the checkpoint's template.
     Messages(Vec<Message>),
 }
 
 impl GenerateRequest {
-    fn line(&self) -> String {
+    /// The request as it is sent.
+    pub fn line(&self) -> String {
         let mut line = json!({
             "id": self.id,
             "max_tokens": self.max_tokens,
@@ -156,6 +171,7 @@ impl GenerateRequest {
         });
         match &self.prompt {
             Prompt::Text(text) => line["prompt"] = json!(text),
+            Prompt::Ids(ids) => line["prompt_ids"] = json!(ids),
             Prompt::Messages(messages) => line["messages"] = json!(messages),
         }
         if let Some(ids) = &self.force_ids {
@@ -287,7 +303,8 @@ impl Subject<'_> {
         arguments: Vec<String>,
         lines: Vec<String>,
     ) -> Result<RawAnswer, SubjectError> {
-        self.transport.ask(&Question { verb, arguments, lines }, self.budget)
+        let question = Question { verb, arguments, lines, repeat: 0, watched: false };
+        self.transport.ask(&question, self.budget)
     }
 
     /// Asks a verb that answers one object, and demands success.
@@ -295,4 +312,21 @@ impl Subject<'_> {
         let raw = self.ask(verb, arguments, Vec::new())?;
         if raw.exit == Some(0) { Ok(raw.stdout) } else { Err(answer::ended(verb, &raw)) }
     }
+}
+
+/// The generations in an answer, read as the verb's contract says and paired with the lines of its question.
+pub fn read_generations(
+    question: &Question,
+    answer: &RawAnswer,
+) -> Result<Answers<Generated>, SubjectError> {
+    let asked: Vec<(String, u32)> = question.lines.iter().filter_map(|line| asked(line)).collect();
+    let expected = asked.iter().map(|(id, max_tokens)| (id.as_str(), *max_tokens)).collect();
+    answer::read_lines(Verb::Generate, answer, expected, answer::read_generated)
+}
+
+/// The id of a request line and how many tokens it asks for.
+fn asked(line: &str) -> Option<(String, u32)> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let max_tokens = u32::try_from(value.get("max_tokens")?.as_u64()?).ok()?;
+    Some((value.get("id")?.as_str()?.to_owned(), max_tokens))
 }

@@ -8,13 +8,15 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use oracles::Progress;
 use oracles::progress::Stage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::watch::{self, Watch};
 use super::{Question, RawAnswer, SubjectError, Transport};
 use crate::interrupt;
 
@@ -39,6 +41,8 @@ pub struct ProcessTransport {
 impl Transport for ProcessTransport {
     fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
         let verb = question.verb.as_str();
+        let foreign_percent = if question.watched { watch::busy_percent() } else { None };
+        let started = Instant::now();
         let child = Command::new(&self.path)
             .arg(verb)
             .args(&question.arguments)
@@ -53,8 +57,16 @@ impl Transport for ProcessTransport {
         let asked = question.lines.len() as u64;
         let progress = if asked == 0 { Progress::Silent } else { self.progress };
         let stage = progress.steps(&format!("plumb {verb}"), Some(asked));
-        converse(&mut living, input, stage, verb, budget)
+        let mut answer = converse(&mut living, input, stage, Asked { question, started }, budget)?;
+        answer.watch.foreign_percent = foreign_percent;
+        Ok(answer)
     }
+}
+
+/// A question and when its process was started.
+struct Asked<'a> {
+    question: &'a Question,
+    started: Instant,
 }
 
 /// Feeds standard input and drains both outputs at once, so that no full pipe can stop the child.
@@ -62,9 +74,11 @@ fn converse(
     living: &mut Living,
     input: String,
     mut stage: Stage,
-    verb: &'static str,
+    asked: Asked<'_>,
     budget: Duration,
 ) -> Result<RawAnswer, SubjectError> {
+    let Asked { question, started } = asked;
+    let verb = question.verb.as_str();
     let pipe = |source| SubjectError::Pipe { verb, source };
     let gone = || pipe(std::io::ErrorKind::BrokenPipe.into());
     let child = &mut living.child;
@@ -74,20 +88,38 @@ fn converse(
     std::thread::scope(|scope| {
         // A child that ends without reading its input breaks this pipe; its exit status tells the story better.
         scope.spawn(move || stdin.write_all(input.as_bytes()));
-        let out = scope.spawn(move || read_all(&mut stdout, |lines| stage.advance(lines)));
+        let out = scope.spawn(move || {
+            let mut lines_ms = Vec::new();
+            let read = read_all(&mut stdout, |lines| {
+                let now = watch::milliseconds(started);
+                lines_ms.extend((0..lines).map(|_| now));
+                stage.advance(lines);
+            });
+            read.map(|bytes| (bytes, lines_ms))
+        });
+        let (ended, end) = mpsc::channel::<()>();
+        let group = question.watched.then(|| living.child.id());
+        let samples = group.map(|group| scope.spawn(move || watch::sample(group, started, &end)));
         let err = scope.spawn(move || read_all(&mut stderr, |_| ()));
         let status = wait(living, verb, budget);
-        let joined = |handle: std::thread::ScopedJoinHandle<'_, std::io::Result<Vec<u8>>>| {
-            handle.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())).map_err(pipe)
-        };
-        let (out, err) = (joined(out), joined(err));
+        drop(ended);
+        let (out, err) = (joined(out).map_err(pipe), joined(err).map_err(pipe));
+        let resident = samples.and_then(|samples| samples.join().ok()).unwrap_or_default();
         let status = status?;
+        let (out, lines_ms) = out?;
+        let lines_ms = if question.watched { lines_ms } else { Vec::new() };
         Ok(RawAnswer {
-            stdout: String::from_utf8_lossy(&out?).into_owned(),
+            stdout: String::from_utf8_lossy(&out).into_owned(),
             exit: status.code(),
             stderr_tail: tail(&err?),
+            watch: Watch { foreign_percent: None, lines_ms, resident },
         })
     })
+}
+
+/// What a reader read; one that panicked read nothing.
+fn joined<T>(reader: ScopedJoinHandle<'_, std::io::Result<T>>) -> std::io::Result<T> {
+    reader.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
 }
 
 /// Waits for the end of the leader, or ends it; either way its whole group is gone afterwards, and with it every process that

@@ -68,7 +68,8 @@ fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
     let bench = Bench {
         gate: &gate,
         workload: Some(&inputs),
-        oracle: &pinned,
+        regressions: None,
+        oracle: Some(&pinned),
         subject,
         identity: &identity,
         refusals: validity::dirty("x", None, FoundBy::Flag).into_iter().collect(),

@@ -1,6 +1,8 @@
 //! `gate` from outside: its command line, its runs against a live oracle, its specs.
 
 #[cfg(test)]
+mod alone;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod goldens;

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gates::workload::{self, Input};
-use gates::{fault, spec};
+use gates::{fault, regressions, spec};
+
+/// Files in `tests/specs/`.
+const BAD_SPECS: usize = 31;
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -27,7 +30,7 @@ fn bad_specs_are_refused_with_file_line_and_caret() {
             }
         })
         .collect();
-    assert_eq!(messages.len(), 22);
+    assert_eq!(messages.len(), BAD_SPECS);
     insta::assert_snapshot!(messages.join("\n\n"));
 }
 
@@ -35,15 +38,22 @@ fn bad_specs_are_refused_with_file_line_and_caret() {
 fn every_spec_that_ships_parses_and_its_inputs_are_there() {
     let root = here("..");
     let mut faults = BTreeSet::new();
+    let mut planted = 0;
     for name in spec::names(&root).unwrap() {
         let named = spec::load(&root, &name).unwrap();
         faults.extend(named.spec.prove.faults.iter().map(|fault| fault.0.clone()));
         assert!(!named.spec.prove.faults.is_empty(), "{name} cannot fail");
-        if let Some(path) = &named.spec.inputs {
+        planted += named.spec.prove.faults.len();
+        if let Some(path) =
+            named.spec.inputs.as_ref().filter(|_| named.spec.check.regression.is_some())
+        {
+            regressions::read(&root, path).unwrap();
+        } else if let Some(path) = &named.spec.inputs {
             let workload = workload::read(&root, path).unwrap();
             workload::subset(&workload, path, &named.spec.prove.cases).unwrap();
         }
     }
+    assert!(planted >= 40, "{planted} faults in all");
     for fault in fault::ALL {
         assert!(faults.contains(fault.name), "no gate lists the fault {}", fault.name);
     }

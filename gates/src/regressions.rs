@@ -1,0 +1,103 @@
+//! The list of a regression gate: inputs that once failed, one JSON object a line.
+//!
+//! `{"id", "request", "ids" | "refused", "because"}`: the request as `plumb generate --json-lines` reads it, without its id; the
+//! generated ids, or the code of the error, that it must come to; and what once went wrong.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::kind::regression::Expected;
+use crate::spec::Because;
+use crate::workload::WorkloadError;
+
+/// One input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regression {
+    /// Unique name.
+    pub id: String,
+    /// The request, its id in it.
+    pub request: Map<String, Value>,
+    /// What it must come to.
+    pub expected: Expected,
+    /// What once went wrong.
+    pub because: Because,
+}
+
+/// All inputs with the digest of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regressions {
+    /// SHA-256 of the file's bytes, in hex.
+    pub sha256: String,
+    /// In file order.
+    pub cases: Vec<Regression>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: String,
+    request: Map<String, Value>,
+    ids: Option<Vec<u32>>,
+    refused: Option<String>,
+    because: Because,
+}
+
+/// Reads `path`, relative to `root`.
+pub fn read(root: &Path, path: &Path) -> Result<Regressions, WorkloadError> {
+    let text = std::fs::read_to_string(root.join(path))
+        .map_err(|source| WorkloadError::Read { path: path.to_owned(), source })?;
+    let mut seen = BTreeSet::new();
+    let mut cases = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let case = parse_line(line).and_then(|case| {
+            let fresh = seen.insert(case.id.clone());
+            if fresh { Ok(case) } else { Err(format!("the id `{}` occurs twice", case.id)) }
+        });
+        let wrong = |reason| WorkloadError::Line { path: path.to_owned(), line: index + 1, reason };
+        cases.push(case.map_err(wrong)?);
+    }
+    if cases.is_empty() {
+        return Err(WorkloadError::Empty { path: path.to_owned() });
+    }
+    Ok(Regressions { sha256: oracles::digest::sha256_bytes(text.as_bytes()), cases })
+}
+
+fn parse_line(line: &str) -> Result<Regression, String> {
+    let Line { id, mut request, ids, refused, because } =
+        serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let expected = match (ids, refused) {
+        (Some(ids), None) if !ids.is_empty() => Expected::Ids(ids),
+        (None, Some(code)) if !code.is_empty() => Expected::Refused(code),
+        _ => return Err("needs exactly one of `ids` and `refused`, and it cannot be empty".into()),
+    };
+    if request.insert("id".to_owned(), id.clone().into()).is_some() {
+        return Err("the request has an `id` of its own: it stands before the request".into());
+    }
+    Ok(Regression { id, request, expected, because })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_why_and_what_must_come() {
+        let line = r#"{"id":"a","request":{"prompt":"x"},"ids":[1],"because":"it was 2"}"#;
+        let case = parse_line(line).unwrap();
+        assert_eq!(case.expected, Expected::Ids(vec![1]));
+        assert_eq!(case.request["id"], "a");
+        for wrong in [
+            r#"{"id":"a","request":{},"ids":[1],"because":" "}"#,
+            r#"{"id":"a","request":{},"ids":[1],"refused":"x","because":"y"}"#,
+            r#"{"id":"a","request":{},"ids":[],"because":"y"}"#,
+            r#"{"id":"a","request":{},"because":"y"}"#,
+            r#"{"id":"a","request":{"id":"b"},"ids":[1],"because":"y"}"#,
+            r#"{"id":"a","request":{},"ids":[1],"becuase":"y"}"#,
+        ] {
+            assert!(parse_line(wrong).is_err(), "{wrong}");
+        }
+    }
+}

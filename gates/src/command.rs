@@ -145,10 +145,26 @@ enum OracleCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Build an oracle from its pinned source
+    /// Bring an oracle onto this machine: build its pinned source, install its locked wheels, or pull its image
     Provision {
         /// The oracle
         name: String,
+    },
+    /// Pack a provisioned oracle for a machine without a network
+    Pack {
+        /// The oracle
+        name: String,
+        /// The folder to write, which must not exist or be empty
+        #[arg(long, value_name = "DIR")]
+        into: PathBuf,
+        /// The most bytes of one file, such as 60MB
+        #[arg(long, value_name = "SIZE", default_value = "60MB", value_parser = supply::size)]
+        split: u64,
+    },
+    /// Verify a packed oracle and install it
+    Unpack {
+        /// The folder with its parts
+        dir: PathBuf,
     },
 }
 
@@ -206,6 +222,10 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Fetch { name } => supply::fetch(&context, &name),
         Command::Oracle(OracleCommand::List { json }) => supply::list(&context, json),
         Command::Oracle(OracleCommand::Provision { name }) => supply::provision(&context, &name),
+        Command::Oracle(OracleCommand::Pack { name, into, split }) => {
+            supply::pack(&context, &name, &into, split)
+        }
+        Command::Oracle(OracleCommand::Unpack { dir }) => supply::unpack(&context, &dir),
         Command::Gaps { check, json } => gaps::gaps(&context, check, json),
         Command::Records(RecordsCommand::List) => records::list(&context),
         Command::Records(RecordsCommand::Verify) => records::verify(&context),

@@ -105,7 +105,6 @@ pub(super) fn provision(context: &Context, name: &str) -> Result<u8, CommandErro
 }
 
 /// Packs a provisioned oracle into the folder `into`, in parts of at most `split` bytes.
-#[expect(dead_code, reason = "waits for its arm in the command line")]
 pub(super) fn pack(
     context: &Context,
     name: &str,
@@ -127,7 +126,6 @@ pub(super) fn pack(
 }
 
 /// Verifies the bundle in the folder `from` and installs it.
-#[expect(dead_code, reason = "waits for its arm in the command line")]
 pub(super) fn unpack(context: &Context, from: &Path) -> Result<u8, CommandError> {
     let provisioned = provision::unpack_bundle(&context.home, from, context.progress)?;
     super::print(&format!(
@@ -140,7 +138,6 @@ pub(super) fn unpack(context: &Context, from: &Path) -> Result<u8, CommandError>
 }
 
 /// `60MB` as bytes: a whole number with no unit, or with `kB`, `MB` or `GB` (powers of 1000).
-#[cfg_attr(not(test), expect(dead_code, reason = "waits for its arm in the command line"))]
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

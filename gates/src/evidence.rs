@@ -141,9 +141,10 @@ impl Kept {
                 Collected::Trouble(trouble) => Err(trouble),
             },
             violations: parse(store, record, VIOLATIONS)?,
-            elapsed_ms: match record.evidence.iter().any(|entry| entry.name == ELAPSED) {
-                true => Some(parse(store, record, ELAPSED)?),
-                false => None,
+            elapsed_ms: if record.evidence.iter().any(|entry| entry.name == ELAPSED) {
+                Some(parse(store, record, ELAPSED)?)
+            } else {
+                None
             },
         })
     }

@@ -66,6 +66,7 @@ impl Judgement {
     }
 
     /// A run that took longer than its spec declares fails, whatever it found; a void one stays void.
+    #[must_use]
     pub fn timed(mut self, spec: &Spec, elapsed_ms: u64) -> Self {
         let late = spec.check.budget.as_ref();
         let late = late.and_then(|check| budget::judge(check, elapsed_ms));

@@ -16,7 +16,7 @@ pub enum Samples {
     /// Tokenised texts, one corpus a vocabulary.
     Texts(Vec<TextCorpus>),
     /// What the engine answered where it is judged alone.
-    Alone(AloneSamples),
+    Alone(Box<AloneSamples>),
 }
 
 /// One case of a generation gate.

@@ -60,7 +60,7 @@ pub(super) fn collect(
         let busy = sample.starts.iter().map(|start| start.answer.watch.foreign_percent);
         circumstances.violations.extend(validity::contended(check, busy));
     }
-    Ok(Samples::Alone(samples))
+    Ok(Samples::Alone(Box::new(samples)))
 }
 
 /// The gate's cases as requests.

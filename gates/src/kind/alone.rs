@@ -217,3 +217,30 @@ pub(super) fn broken(exchange: &Exchange) -> Vec<Failure> {
         }
     }
 }
+
+/// Requests that are all answered with one token, for tests.
+#[cfg(test)]
+pub(super) fn exchange(ids: &[&str]) -> Exchange {
+    let line = |id: &&str| format!("{{\"id\":{id:?},\"max_tokens\":1}}");
+    let answer = |id: &&str| {
+        format!(
+            "{{\"id\":{id:?},\"prompt_ids\":[1],\"ids\":[2],\"text\":\"\",\"finish_reason\":\"length\",\
+             \"steps\":[{{\"id\":2,\"logprob\":-0.5,\"top\":[[2,-0.5]]}}]}}\n"
+        )
+    };
+    Exchange {
+        question: Question {
+            verb: crate::subject::Verb::Generate,
+            arguments: Vec::new(),
+            lines: ids.iter().map(line).collect(),
+            repeat: 0,
+            watched: true,
+        },
+        answer: RawAnswer {
+            stdout: ids.iter().map(answer).collect(),
+            exit: Some(0),
+            stderr_tail: String::new(),
+            watch: crate::subject::Watch::default(),
+        },
+    }
+}

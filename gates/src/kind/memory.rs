@@ -112,3 +112,51 @@ fn unseen(phases: &[Phase], samples: &[Resident]) -> Option<String> {
         format!("a sample was taken each {mean:.0} ms, {CADENCE_MS:.0} ms are the longest")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::alone::exchange;
+    use crate::spec::Because;
+    use crate::subject::Watch;
+
+    /// Samples at these times, of these bytes; the first answer comes at 100 ms.
+    fn judged(samples: &[(f64, u64)]) -> Findings {
+        let resident = |(at_ms, bytes): &(f64, u64)| Resident {
+            at_ms: *at_ms,
+            bytes: *bytes,
+            high_water_bytes: bytes * 2,
+        };
+        let mut exchange = exchange(&["one", "two"]);
+        exchange.answer.watch = Watch {
+            foreign_percent: None,
+            lines_ms: vec![100.0, 200.0],
+            resident: samples.iter().map(resident).collect(),
+        };
+        let because = Because("a test".to_owned());
+        let check = MemoryCheck { load_bytes: 200, steady_bytes: 100, because };
+        judge(&check, &MemorySample { exchange })
+    }
+
+    #[test]
+    fn the_high_water_mark_bounds_the_load_and_the_samples_what_follows() {
+        let findings = judged(&[(50.0, 100), (110.0, 100)]);
+        assert_eq!((findings.failures, findings.unseen), (Vec::new(), None));
+        let values: Vec<_> = findings.measurements.iter().map(|peak| peak.value).collect();
+        assert_eq!(values, [Some(200.0), Some(100.0)]);
+        assert_eq!(judged(&[(50.0, 101), (110.0, 100)]).failures[0].case, "load");
+        assert_eq!(judged(&[(50.0, 100), (110.0, 101)]).failures[0].case, "steady");
+    }
+
+    #[test]
+    fn what_was_not_sampled_is_not_established_and_never_zero() {
+        for samples in [&[][..], &[(50.0, 1)], &[(110.0, 1)], &[(50.0, 0), (110.0, 1)]] {
+            let findings = judged(samples);
+            assert!(findings.unseen.is_some(), "{samples:?}");
+            assert!(findings.measurements.iter().all(|peak| peak.value != Some(0.0)));
+            findings.measurements.iter().for_each(|peak| assert_eq!(peak.validate(), Ok(())));
+        }
+        let slow = judged(&[(50.0, 1), (151.0, 1)]).unseen.unwrap();
+        assert!(slow.starts_with("a sample was taken each 101 ms"), "{slow}");
+    }
+}

@@ -147,3 +147,41 @@ impl Outcome {
         self.failure.get_or_insert(what);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{BandMnats, Because, Positive};
+
+    fn generated(ids: &[u32], steps: &[&[TopEntry]]) -> Generated {
+        let steps = steps.iter().map(|top| top.to_vec()).collect();
+        Generated { prompt_ids: vec![1], ids: ids.to_vec(), text: String::new(), steps }
+    }
+
+    /// A prompt of this length that is continued with 6, and one token by token with this ranking behind one token of tail.
+    fn judged(length: u32, again: &[TopEntry]) -> Outcome {
+        let check = SizeDependenceCheck {
+            lengths: vec![Positive(length)],
+            tail: Positive(1),
+            exact_below: 64,
+            band_mnats: BandMnats(125.0),
+            because: Because("a test".to_owned()),
+        };
+        let whole = generated(&[6], &[&[(6, -0.5), (7, -1.0)]]);
+        let forced = generated(&[5, 6], &[&[(5, -0.5)], again]);
+        Outcome::of(&check, &whole, &forced, (length, 1))
+    }
+
+    #[test]
+    fn short_prompts_are_exact_and_long_ones_may_tie() {
+        assert_eq!(judged(63, &[(6, -0.5), (7, -1.0)]).failure, None);
+        assert!(judged(63, &[(6, -0.501), (7, -1.0)]).failure.is_some());
+        assert_eq!(judged(64, &[(6, -0.75), (7, -1.0)]).failure, None);
+        let tie = judged(64, &[(7, -0.5), (6, -0.625)]);
+        assert_eq!((tie.failure, tie.ties), (None, 1));
+        assert!(judged(64, &[(7, -0.5), (6, -0.626)]).failure.is_some());
+        assert!(judged(64, &[(7, -0.5), (8, -0.6)]).failure.is_some());
+        assert!(judged(64, &[(6, f64::NAN)]).failure.is_none_or(|what| what.contains("NaN")));
+        assert!(judged(63, &[(6, f64::NAN)]).failure.is_some());
+    }
+}

@@ -72,3 +72,43 @@ fn median(sorted: &[f64]) -> Option<f64> {
     let lower = *sorted.get((sorted.len() - 1) / 2)?;
     Some(f64::midpoint(lower, upper))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::alone::exchange;
+    use crate::spec::{Because, Positive};
+
+    fn judged(times: &[Option<f64>]) -> Findings {
+        let start = |time: &Option<f64>| {
+            let mut exchange = exchange(&["one"]);
+            exchange.answer.watch.lines_ms.extend(*time);
+            exchange
+        };
+        let because = Because("a test".to_owned());
+        let check = StartupCheck {
+            readiness: because.clone(),
+            repeats: Positive(times.len() as u32),
+            bound_ms: 100,
+            foreign_percent: 25,
+            because,
+        };
+        judge(&check, &StartupSample { starts: times.iter().map(start).collect() })
+    }
+
+    #[test]
+    fn the_slowest_start_is_bounded_and_the_middle_told() {
+        let findings = judged(&[Some(100.0), Some(20.0), Some(40.0), Some(30.0)]);
+        assert_eq!((findings.failures, findings.unseen), (Vec::new(), None));
+        let values: Vec<_> = findings.measurements.iter().map(|time| time.value).collect();
+        assert_eq!(values, [Some(20.0), Some(35.0), Some(100.0)]);
+        assert_eq!(judged(&[Some(20.0), Some(100.5)]).failures[0].case, "start 2");
+        assert_eq!(judged(&[Some(f64::NAN)]).failures.len(), 1);
+    }
+
+    #[test]
+    fn a_start_that_was_not_timed_is_not_established() {
+        assert_eq!(judged(&[Some(20.0), None]).unseen.unwrap(), "1 of 2 starts were timed");
+        assert!(judged(&[None]).measurements.iter().all(|time| time.validate() == Ok(())));
+    }
+}

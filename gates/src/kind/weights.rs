@@ -150,7 +150,7 @@ fn misfit(tensor: &StoredTensor) -> Option<Failure> {
     };
     let elements = elements(tensor);
     let expected = (elements / block).saturating_mul(bytes);
-    let what = if elements % block != 0 {
+    let what = if !elements.is_multiple_of(block) {
         format!("has {elements} elements, no multiple of the block of {block}")
     } else if tensor.bytes != expected {
         format!(

@@ -64,6 +64,7 @@ impl Transport for ProcessTransport {
 }
 
 /// A question and when its process was started.
+#[derive(Clone, Copy)]
 struct Asked<'a> {
     question: &'a Question,
     started: Instant,

@@ -29,7 +29,8 @@ pub fn check(workspace: &Workspace) -> Vec<Defect> {
         match gates::spec::load(&workspace.root, &name) {
             Err(error) => report(place, error.to_string()),
             Ok(named) => {
-                if let Some(oracle) = named.spec.oracle.filter(|name| !oracle_names.contains(name)) {
+                if let Some(oracle) = named.spec.oracle.filter(|name| !oracle_names.contains(name))
+                {
                     report(place.clone(), format!("oracle {oracle:?} has no registry entry"));
                 }
                 if let Some(checkpoint) =

@@ -89,3 +89,10 @@ pub struct Circumstances {
     /// Wall time of the oracle's answers.
     pub oracle_ms: Option<u64>,
 }
+
+impl Circumstances {
+    /// Wall time of all answers of both sides, in milliseconds, loading included.
+    pub fn answers_ms(&self) -> u64 {
+        [self.subject_ms, self.oracle_ms].into_iter().flatten().sum()
+    }
+}

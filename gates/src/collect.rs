@@ -72,6 +72,10 @@ pub fn reference(
     circumstances: &mut Circumstances,
 ) -> Result<Reference, Trouble> {
     let pinned = bench.pinned()?;
+    // Before it is launched: nothing that it answers could count.
+    if let Some(violation) = validity::standing(pinned) {
+        return Err(Trouble::Void(violation));
+    }
     let reference = choose(bench, pinned, checkpoint)?;
     let golden = match &reference {
         Reference::Live(_, golden) => golden.as_ref(),

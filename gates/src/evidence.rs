@@ -133,6 +133,9 @@ pub enum EvidenceError {
 impl Kept {
     /// Reads the evidence of `record`, each file verified by its hash.
     pub fn read(store: &Store, record: &Record) -> Result<Self, EvidenceError> {
+        for entry in &record.evidence {
+            store.evidence(entry)?;
+        }
         let collected: Collected = parse(store, record, COLLECTED)?;
         Ok(Self {
             spec: text(store, record, SPEC)?,

@@ -65,12 +65,13 @@ impl Judgement {
         }
     }
 
-    /// A run that took longer than its spec declares fails, whatever it found; a void one stays void.
+    /// A run whose answers took longer than its spec declares fails, whatever they are; one that compared nothing, or is
+    /// void, stays what it is.
     #[must_use]
     pub fn timed(mut self, spec: &Spec, elapsed_ms: u64) -> Self {
         let late = spec.check.budget.as_ref();
         let late = late.and_then(|check| budget::judge(check, elapsed_ms));
-        if let Some(late) = late.filter(|_| self.word != Word::Void) {
+        if let Some(late) = late.filter(|_| self.word != Word::Void && self.compared > 0) {
             self.word = Word::Fail;
             self.reason = format!("{late}; {}", self.reason);
         }

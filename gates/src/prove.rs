@@ -77,7 +77,7 @@ pub fn prove(
     interrupt::check()?;
     let spec = &bench.gate.spec;
     let judgement = judge::judge(spec, &collected, &circumstances.violations)
-        .timed(spec, started.elapsed().as_millis() as u64);
+        .timed(spec, circumstances.answers_ms());
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
     }
@@ -160,10 +160,9 @@ impl Ground<'_> {
         let tampered = Tampered { inner: self.remembered, fault, references };
         let bench = planted_bench(self.bench, &supplies, &tampered);
         let mut circumstances = Circumstances::default();
-        let started = Instant::now();
         let collected = collect::collect(&bench, &mut circumstances);
         interrupt::check()?;
-        let elapsed = started.elapsed().as_millis() as u64;
+        let elapsed = circumstances.answers_ms();
         let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
         let spec = &bench.gate.spec;
         let judgement =

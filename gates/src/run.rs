@@ -78,7 +78,7 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let collected = collect::collect(bench, &mut circumstances);
     interrupt::check()?;
     let spec = &bench.gate.spec;
-    let elapsed = started.elapsed().as_millis() as u64;
+    let elapsed = circumstances.answers_ms();
     let judgement = judge::judge(spec, &collected, &circumstances.violations).timed(spec, elapsed);
     let elapsed = spec.check.budget.is_some().then_some(elapsed);
     let violations = &circumstances.violations;

@@ -6,7 +6,7 @@ pub use launch::launch;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::{GoldenCase, GoldenManifest, Noise};
-use oracles::registry::OracleSpec;
+use oracles::registry::{OracleSpec, Standing};
 use oracles::verbs::{Identity, Step};
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +149,20 @@ pub fn pin(identity: &Identity, oracle: &OracleSpec) -> Option<Violation> {
             short(&identity.source_sha256)
         ),
     )
+}
+
+/// V-PIN: an oracle that can never bind, or may not judge yet, decides nothing.
+pub fn standing(oracle: &OracleSpec) -> Option<Violation> {
+    let declared = &oracle.declared;
+    let reason = match (declared.standing(), &declared.gateable.debt) {
+        (Standing::Directional, _) => {
+            "runs elsewhere and pins nothing: a comparison with it is directional at most"
+                .to_owned()
+        }
+        (Standing::Binding, Some(debt)) => format!("may not judge yet: {debt}"),
+        (Standing::Binding, None) => return None,
+    };
+    violation(Rule::Pin, format!("oracle {} {reason}", oracle.name))
 }
 
 /// V-CKPT: a golden was taken on the very bytes that the subject is given.

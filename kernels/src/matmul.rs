@@ -121,7 +121,7 @@ pub fn matmul_in_order(
     };
     match dot.panel() {
         #[cfg(target_arch = "x86_64")]
-        Some(spec) if n > 1 => {
+        Some(spec) if n > 1 && !scratch.activations.has_least_code() => {
             let blocks = weights.cols / weights.format.block_len();
             scratch.tiles.fill(&scratch.activations, n, blocks);
             bands(pool, weights, TILE_ROWS, |rows| {

@@ -45,27 +45,52 @@ impl<'a> Closure<'a> {
         kept.fold(head.to_owned(), |text, package| text + PACKAGE + package)
     }
 
-    /// The manifest without the dependencies, comments and blank lines of others' concern in its dependency section.
+    /// The manifest without others' lines in its dependency section. A section with any entry that is not plain,
+    /// `NAME = "..."` or `NAME = { ... }` in one line under the package's own name, stays whole.
     pub(super) fn manifest(&self, manifest: &str) -> String {
-        let (mut text, mut inside, mut ours) = (String::new(), false, true);
+        let (mut text, mut inside) = (String::new(), false);
         for line in manifest.split_inclusive('\n') {
             if line.starts_with('[') {
                 inside = line.trim_end() == DEPENDENCIES;
-                ours = true;
             } else if inside {
-                let key = line.split_once('=').map(|(key, _)| key.trim());
-                let begins = line.starts_with(|c: char| c.is_ascii_alphanumeric());
-                ours = match key.filter(|_| begins) {
-                    Some(key) => self.names.contains(key),
-                    // The rest of an entry goes with its beginning.
-                    None => ours && !line.trim().is_empty() && !line.starts_with('#'),
-                };
+                match Entry::of(line) {
+                    Entry::None => continue,
+                    Entry::Plain(name) if !self.names.contains(name) => continue,
+                    Entry::Plain(_) => {}
+                    Entry::Other => return manifest.to_owned(),
+                }
             }
-            if ours {
-                text.push_str(line);
-            }
+            text.push_str(line);
         }
         text
+    }
+}
+
+/// A line of the dependency section.
+enum Entry<'a> {
+    /// A comment, or nothing.
+    None,
+    /// A whole entry of the package of that name.
+    Plain(&'a str),
+    /// Anything else.
+    Other,
+}
+
+impl<'a> Entry<'a> {
+    fn of(line: &'a str) -> Self {
+        let line = line.trim_end();
+        if line.is_empty() || line.starts_with('#') {
+            return Self::None;
+        }
+        let Some((name, value)) = line.split_once(" = ") else { return Self::Other };
+        let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let whole = (value.starts_with('"') && value.ends_with('"'))
+            || (value.starts_with('{') && value.ends_with('}'));
+        if name.chars().all(bare) && whole && !value.contains("package") {
+            Self::Plain(name)
+        } else {
+            Self::Other
+        }
     }
 }
 
@@ -115,13 +140,22 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_keeps_everything_but_dependencies_of_others() {
-        let manifest = "[workspace]\nmembers = [\"a\"]\n\n[workspace.dependencies]\n# ours\na = { path = \"a\" }\nd = \"3\"\n\
-            c = { version = \"1\", features = [\n    \"x\",\n] }\n\n[profile.release]\nlto = true\n";
-        let kept = Closure::of(LOCK, &["a"]).manifest(manifest);
-        assert_eq!(
-            kept,
-            manifest.replace("# ours\n", "").replace("d = \"3\"\n", "").replace("] }\n\n", "] }\n")
-        );
+    fn a_manifest_keeps_everything_but_plain_dependencies_of_others() {
+        let manifest = "[workspace]\nmembers = [\"a\"]\n\n[workspace.dependencies]\n# ours\na = { path = \"a\" }\nd = \"3\"\n\n\
+            [profile.release]\nlto = true\n";
+        let closure = Closure::of(LOCK, &["a"]);
+        let kept = manifest.replace("# ours\n", "").replace("d = \"3\"\n\n", "");
+        assert_eq!(closure.manifest(manifest), kept);
+        for other in [
+            "e = { package = \"a\", version = \"1\" }",
+            "d.version = \"3\"",
+            "\"d\" = \"3\"",
+            " d = \"3\"",
+            "d = { version = \"3\", features = [\n\"x\",\n] }",
+            "d = \"3\" # why",
+        ] {
+            let manifest = manifest.replace("d = \"3\"", other);
+            assert_eq!(closure.manifest(&manifest), manifest, "{other}");
+        }
     }
 }

@@ -26,8 +26,11 @@ const LOCK: &str = "Cargo.lock";
 const MANIFEST: &str = "Cargo.toml";
 /// What counts inside such a crate.
 const PARTS: [&str; 3] = ["src", "build.rs", "Cargo.toml"];
-/// Folders below `src/` that hold no code.
-const SKIPPED: [&str; 2] = ["target", "snapshots"];
+/// What decides how everything is compiled, where it is there.
+const COMPILER: [&str; 4] =
+    [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"];
+/// Expectations of tests, which are no code.
+const SNAPSHOT: &str = ".snap";
 
 /// A source file that could not be read.
 #[derive(Debug)]
@@ -97,6 +100,7 @@ pub fn source_files(root: &Path) -> Result<Vec<String>, SourceDigestError> {
 /// The workspace's files and those of these crates: relative to the root, with `/`, sorted by bytes.
 pub(crate) fn files(root: &Path, crates: &[&str]) -> Result<Vec<String>, SourceDigestError> {
     let mut files = vec![LOCK.to_owned(), MANIFEST.to_owned()];
+    files.extend(COMPILER.into_iter().filter(|path| root.join(path).exists()).map(str::to_owned));
     for name in crates {
         for part in PARTS {
             let path = root.join(name).join(part);
@@ -129,7 +133,7 @@ fn collect(path: &Path, name: &str, files: &mut Vec<String>) -> Result<(), Sourc
             let message = "the name is not UTF-8";
             return Err(at(&entry.path(), io::Error::new(io::ErrorKind::InvalidInput, message)));
         };
-        if !child.starts_with('.') && !SKIPPED.contains(&child) {
+        if !child.ends_with(SNAPSHOT) {
             collect(&entry.path(), &format!("{name}/{child}"), files)?;
         }
     }
@@ -196,7 +200,7 @@ mod tests {
     fn changes_with_content_and_with_names_only_of_sources() {
         let root = tree();
         let before = source_digest(root.path()).unwrap();
-        for path in ["engine/tests/t.rs", "engine/src/.hidden", "kernels/benches/b.rs", "README.md"]
+        for path in ["engine/tests/t.rs", "engine/src/a.snap", "kernels/benches/b.rs", "README.md"]
         {
             write(root.path(), path, "x");
             assert_eq!(source_digest(root.path()).unwrap(), before, "{path} is not a source");

@@ -29,6 +29,12 @@ pub fn check(workspace: &Workspace) -> Vec<Defect> {
         match gates::spec::load(&workspace.root, &name) {
             Err(error) => report(place, error.to_string()),
             Ok(named) => {
+                if named.spec.prove.faults.is_empty() {
+                    report(
+                        place.clone(),
+                        "lists no fault under [prove]: it has never failed".to_owned(),
+                    );
+                }
                 if let Some(oracle) = named.spec.oracle.filter(|name| !oracle_names.contains(name))
                 {
                     report(place.clone(), format!("oracle {oracle:?} has no registry entry"));

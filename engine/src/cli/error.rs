@@ -74,6 +74,12 @@ pub enum CliError {
         /// Of how many.
         total: usize,
     },
+    /// Whoever asked has gone away before all answers were written.
+    #[error("nobody reads the answers any more: {written} were written")]
+    Unread {
+        /// How many answers were written.
+        written: usize,
+    },
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -111,6 +117,7 @@ impl CliError {
             Self::Kernels(_)
             | Self::Interrupt(_)
             | Self::Write { .. }
+            | Self::Unread { .. }
             | Self::Stream { .. }
             | Self::Inspect(InspectError::Output(_) | InspectError::Json(_)) => FAILURE,
             _ => BAD_INPUT,

@@ -3,7 +3,7 @@
 //! An `id` is echoed as it is: any text, empty or not. It means something to whoever asks, and nothing here.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ use crate::chat_template::Message;
 use crate::generation::{FinishReason, Generated, Generating, Generation};
 use crate::runner::{RunError, Runner, Sequence};
 use crate::sampler::Sampling;
+
+/// Prompts that are run before those at work advance by a token.
+const ADMITTED_AT_ONCE: usize = 8;
 
 /// The most log probabilities a step can carry.
 const MOST_LOGPROBS: usize = 100;
@@ -118,7 +121,8 @@ pub(super) fn run(
     let mut answers = InOrder::new(streams.output);
     let mut total = 0;
     loop {
-        while server.active.len() < max_sequences.get() {
+        let mut admitted = 0;
+        while server.active.len() < max_sequences.get() && admitted < ADMITTED_AT_ONCE {
             // With work at hand nobody waits for more.
             let request = if server.active.is_empty() {
                 requests.recv().ok()
@@ -128,11 +132,14 @@ pub(super) fn run(
             let Some(line) = request else { break };
             server.admit(total, line.map_err(CliError::input)?, &mut answers)?;
             total += 1;
+            admitted += 1;
         }
-        if server.active.is_empty() {
-            break;
+        // Requests that ended with their prompt leave nothing to step; only the end of the input brings no others.
+        match (server.active.is_empty(), admitted) {
+            (true, 0) => break,
+            (true, _) => {}
+            (false, _) => server.step(&mut answers)?,
         }
-        server.step(&mut answers)?;
     }
     let failed = answers.failed;
     if failed == 0 { Ok(()) } else { Err(CliError::Requests { failed, total }) }
@@ -240,7 +247,11 @@ impl<'o> InOrder<'o> {
         self.waiting.insert(index, line);
         while let Some(line) = self.waiting.remove(&self.written) {
             let written = writeln!(self.output, "{line}").and_then(|()| self.output.flush());
-            written.map_err(CliError::output)?;
+            // A person who closes a pipe has seen enough; of requests each is owed its answer.
+            written.map_err(|error| match error.kind() {
+                ErrorKind::BrokenPipe => CliError::Unread { written: self.written },
+                _ => CliError::output(error),
+            })?;
             self.written += 1;
         }
         Ok(())

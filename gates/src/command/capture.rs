@@ -2,6 +2,8 @@
 
 use super::prepare::Declared;
 use super::{CommandError, Context};
+use oracles::registry::Standing;
+
 use crate::capture;
 use crate::report::noise_words;
 use crate::supplies::Supplies;
@@ -17,6 +19,9 @@ pub(super) fn capture(context: &Context, name: &str) -> Result<u8, CommandError>
     let pinned = declared.oracle.as_ref();
     let pinned = pinned.ok_or_else(|| capture::CaptureError::NoOracle(name.to_owned()))?;
     let checkpoint = supplies.checkpoint(checkpoint_name)?;
+    if pinned.declared.standing() == Standing::Directional {
+        return Err(CommandError::Directional(pinned.name.clone()));
+    }
     let Some(mut oracle) = supplies.oracle(&checkpoint, true)? else {
         return Err(CommandError::Skipped(format!("oracle {} is not provisioned", pinned.name)));
     };

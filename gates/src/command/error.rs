@@ -91,6 +91,9 @@ pub enum CommandError {
         #[source]
         source: std::io::Error,
     },
+    /// The oracle pins nothing.
+    #[error("oracle {0} runs elsewhere and pins nothing: no golden can be captured from it")]
+    Directional(String),
     /// The checkpoint cannot be got, so nothing was compared.
     #[error("{0}")]
     Skipped(String),
@@ -119,7 +122,9 @@ impl CommandError {
         match self {
             Self::Recheck(RecheckError::Evidence(EvidenceError::Missing { .. }))
             | Self::Skipped(_) => exit_status(Word::Skipped),
-            Self::Overwrite(_) | Self::Damaged(_) | Self::Recheck(_) => exit_status(Word::Void),
+            Self::Overwrite(_) | Self::Damaged(_) | Self::Recheck(_) | Self::Directional(_) => {
+                exit_status(Word::Void)
+            }
             _ => EXIT_ERROR,
         }
     }

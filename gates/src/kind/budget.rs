@@ -1,4 +1,4 @@
-//! Kind `budget`: a run keeps to the wall time that its spec declares. It stands beside any other kind and fails with the time.
+//! Kind `budget`: the answers of a run keep to the wall time that its spec declares; what is fetched or built first has its own. It stands beside any other kind and fails with the time.
 
 use crate::spec::BudgetCheck;
 
@@ -7,7 +7,10 @@ pub const NAME: &str = "budget";
 
 /// What it judges, in words.
 pub fn explain(check: &BudgetCheck) -> String {
-    format!("the whole run ends within {} s, because: {}", check.seconds.0, check.because.0)
+    format!(
+        "all answers of a run, loading included, come within {} s, because: {}",
+        check.seconds.0, check.because.0
+    )
 }
 
 /// The words for a run that took too long.

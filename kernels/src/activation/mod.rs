@@ -161,6 +161,12 @@ impl Activations {
         }
     }
 
+    /// Whether a code is -128, as only a value that is not finite gives one. Its negative is no byte, and the dot products
+    /// wrap it.
+    pub(crate) fn has_least_code(&self) -> bool {
+        self.codes.contains(&i8::MIN)
+    }
+
     fn clear(&mut self) {
         self.values.clear();
         self.halves.clear();

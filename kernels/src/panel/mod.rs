@@ -2,7 +2,8 @@
 //!
 //! A dot product alone waits for its one accumulator, and unpacks its weights for a single activation row. A panel is two
 //! weight rows, unpacked once into bytes, scales and minimums; tiles of two panels and up to eight activation rows are
-//! summed side by side. Every value is still summed in the order of the format's dot product, so its bits are the same.
+//! summed side by side. Every value is still summed in the order of the format's dot product, so its bits are the same; but for
+//! activation codes of -128, which no finite value has, and which do not come here.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

@@ -3,18 +3,24 @@
 //! Unknown keys are refused and every error points at its line. One table a kind (`[check.near-tie]`), never tagged
 //! or flattened. A tolerance without `because` does not parse.
 
+mod agreement;
 mod alone;
+mod bounds;
+mod error;
 
+pub use agreement::{
+    BandSource, Corpus, Decoding, Exception, NearTieCheck, TokenExactCheck, TokenizerCheck,
+};
 pub use alone::{
     AsyncIdentityCheck, BudgetCheck, ByteIdentityCheck, Inert, InertFlagsCheck, MemoryCheck,
     Refused, RegressionCheck, SizeDependenceCheck, StartupCheck, UnusedTensor, WeightsCheck,
 };
+pub use bounds::{BandMnats, Because, FaultName, Positive, Top};
+pub use error::SpecError;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use crate::rule::{BAND_CEILING_MNATS, TOP_CEILING};
+use serde::Deserialize;
 
 /// A gate, as its file declares it.
 #[derive(Debug, Clone, Deserialize)]
@@ -111,95 +117,6 @@ pub struct Checks {
     pub budget: Option<BudgetCheck>,
 }
 
-/// `[check.tokenizer]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TokenizerCheck {
-    /// Where the texts come from.
-    pub corpus: Corpus,
-    /// Vocabularies that decode to the text behind one space, each with the reason.
-    #[serde(default)]
-    pub spaced: Vec<Exception>,
-    /// Vocabularies of which decoding does not give the text back, each with the reason.
-    #[serde(default)]
-    pub lossy: Vec<Exception>,
-}
-
-/// What decoding a text's ids must give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decoding {
-    /// The text.
-    Exact,
-    /// A space and the text.
-    Spaced,
-    /// Anything: the vocabulary does not keep the text.
-    Lossy,
-}
-
-impl TokenizerCheck {
-    /// What decoding must give in a vocabulary.
-    pub fn decoding(&self, vocabulary: &str) -> Decoding {
-        let named = |exception: &Exception| exception.vocabulary == vocabulary;
-        if self.lossy.iter().any(named) {
-            Decoding::Lossy
-        } else if self.spaced.iter().any(named) {
-            Decoding::Spaced
-        } else {
-            Decoding::Exact
-        }
-    }
-}
-
-/// Where the texts of a tokenizer gate come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Corpus {
-    /// The spec's `inputs`, answered by the oracle or its golden.
-    Inputs,
-    /// The vocabularies and their tests that the oracle's pinned source carries.
-    OracleVocabularies,
-}
-
-/// A vocabulary that is decoded otherwise.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Exception {
-    /// Its name in the corpus.
-    pub vocabulary: String,
-    /// Why.
-    pub because: Because,
-}
-
-/// `[check.token-exact]`: strict, hence without a key.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct TokenExactCheck {}
-
-/// `[check.near-tie]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct NearTieCheck {
-    /// Widest gap, in the oracle's milli-nats, between its first choice and ours that counts as a tie.
-    pub band_mnats: BandMnats,
-    /// Our token must stand among this many of the oracle's most probable.
-    pub top: Top,
-    /// What the band was derived from.
-    pub source: BandSource,
-    /// Why this band.
-    pub because: Because,
-}
-
-/// What a near-tie band may be derived from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BandSource {
-    /// The oracle's own spread, as its golden has it measured; a wider band voids the run.
-    OracleNoise,
-    /// One to two units in the last place of a bf16 logit.
-    Bf16Ulp,
-}
-
 /// `[capture]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -224,122 +141,6 @@ pub struct ProveSpec {
     pub cases: Vec<String>,
     /// Names of the faults (`gate explain` lists what each plants).
     pub faults: Vec<FaultName>,
-}
-
-/// A count of at least one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "u32")]
-pub struct Positive(pub u32);
-
-impl TryFrom<u32> for Positive {
-    type Error = &'static str;
-    fn try_from(value: u32) -> Result<Self, Self::Error> {
-        if value == 0 { Err("must be at least 1") } else { Ok(Self(value)) }
-    }
-}
-
-/// A window of the oracle's ranking, 1 to [`TOP_CEILING`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "usize")]
-pub struct Top(pub usize);
-
-impl TryFrom<usize> for Top {
-    type Error = String;
-    fn try_from(value: usize) -> Result<Self, Self::Error> {
-        if (1..=TOP_CEILING).contains(&value) {
-            Ok(Self(value))
-        } else {
-            Err(format!("must be 1 to {TOP_CEILING}, the window the oracle answers"))
-        }
-    }
-}
-
-/// A near-tie band in milli-nats, above 0 and at most [`BAND_CEILING_MNATS`].
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct BandMnats(pub f64);
-
-impl TryFrom<f64> for BandMnats {
-    type Error = String;
-    fn try_from(value: f64) -> Result<Self, Self::Error> {
-        if value > 0.0 && value <= BAND_CEILING_MNATS {
-            Ok(Self(value))
-        } else {
-            Err(format!(
-                "a band is above 0 and at most {BAND_CEILING_MNATS} milli-nats, two ulp of a bf16 logit"
-            ))
-        }
-    }
-}
-
-/// The reason of a tolerance; a blank one is none.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Because(pub String);
-
-impl TryFrom<String> for Because {
-    type Error = &'static str;
-    fn try_from(value: String) -> Result<Self, Self::Error> {
-        if value.trim().is_empty() {
-            Err("says where the tolerance comes from; it cannot be blank")
-        } else {
-            Ok(Self(value))
-        }
-    }
-}
-
-/// The name of a planted fault, checked against the registry in [`crate::fault`].
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct FaultName(pub String);
-
-impl TryFrom<String> for FaultName {
-    type Error = String;
-    fn try_from(value: String) -> Result<Self, Self::Error> {
-        if crate::fault::by_name(&value).is_some() {
-            return Ok(Self(value));
-        }
-        let known: Vec<&str> = crate::fault::ALL.iter().map(|fault| fault.name).collect();
-        Err(format!("unknown fault `{value}`; known are {}", known.join(", ")))
-    }
-}
-
-/// Why a spec could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SpecError {
-    /// No file of that name.
-    #[error("no gate named `{name}`: {path} does not exist (`gate list` names them all)")]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// Where its spec would be.
-        path: PathBuf,
-    },
-    /// The file could not be read.
-    #[error("cannot read {path}")]
-    Read {
-        /// The spec.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The file is not a spec; the message carries line, column and caret.
-    #[error("{path}: {message}")]
-    Parse {
-        /// The spec, relative to the workspace root.
-        path: PathBuf,
-        /// What is wrong and where.
-        message: String,
-    },
-    /// The parts of the spec do not fit together.
-    #[error("{path}: {message}")]
-    Inconsistent {
-        /// The spec, relative to the workspace root.
-        path: PathBuf,
-        /// Which keys, and what to do.
-        message: &'static str,
-    },
 }
 
 /// A spec together with its name and the digest of its bytes.
@@ -409,39 +210,9 @@ pub fn parse(text: &str, shown: &Path) -> Result<Spec, SpecError> {
 
 /// What one key demands of another.
 fn inconsistency(spec: &Spec) -> Option<&'static str> {
-    let checks = &spec.check;
-    if !checks.alone().is_empty() {
-        return alone::inconsistency(spec);
+    if spec.check.alone().is_empty() {
+        agreement::inconsistency(spec)
+    } else {
+        alone::inconsistency(spec)
     }
-    let generates = checks.token_exact.is_some() || checks.near_tie.is_some();
-    let from_inputs = checks.tokenizer.as_ref().is_some_and(|check| check.corpus == Corpus::Inputs);
-    if checks.tokenizer.is_none() && !generates {
-        return Some("[check] is empty: name at least one kind, such as [check.token-exact]");
-    }
-    if checks.tokenizer.is_some() && generates {
-        return Some("[check.tokenizer] stands alone: texts and generations are separate gates");
-    }
-    if checks.near_tie.is_some() && checks.token_exact.is_none() {
-        return Some(
-            "[check.near-tie] adjudicates the divergences of [check.token-exact]: add that table",
-        );
-    }
-    if spec.oracle.is_none() {
-        return Some("`oracle` is needed by this check: name a file of oracles/registry");
-    }
-    if generates != spec.generate.is_some() {
-        return Some("[generate] belongs to token-exact and near-tie, and they need it");
-    }
-    if (generates || from_inputs) && (spec.inputs.is_none() || spec.checkpoint.is_none()) {
-        return Some("`inputs` and `checkpoint` are needed by this check");
-    }
-    let window = spec.generate.as_ref().map(|generate| generate.top_logprobs.0);
-    if let (Some(check), Some(window)) = (&checks.near_tie, window)
-        && check.top.0 > window
-    {
-        return Some(
-            "[check.near-tie] top is wider than [generate] top-logprobs: the oracle is not asked for that many",
-        );
-    }
-    None
 }

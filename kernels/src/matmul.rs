@@ -141,15 +141,17 @@ pub fn matmul_in_order(
                 }
             });
         }
-        _ => bands(pool, weights, 1, |rows| {
+        _ => {
             let x: Vec<_> = (0..n).map(|i| scratch.activations.row(i)).collect();
-            for row in rows {
-                let bytes = weights.row(row);
-                for (i, x) in x.iter().enumerate() {
-                    put(row, i, dot.call(bytes, i % batch, *x));
+            bands(pool, weights, 1, |rows| {
+                for row in rows {
+                    let bytes = weights.row(row);
+                    for (i, x) in x.iter().enumerate() {
+                        put(row, i, dot.call(bytes, i % batch, *x));
+                    }
                 }
-            }
-        }),
+            });
+        }
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     model: ModelOptions,
     /// Answer requests on stdin, one JSON object a line
-    #[arg(long, conflicts_with_all = ["prompt", "max_tokens", "ignore_eos"])]
+    #[arg(long, conflicts_with_all = ["prompt", "max_tokens", "ignore_eos", "SamplingOptions"])]
     json_lines: bool,
     /// Requests that are computed together; each is answered as if alone
     #[arg(long, value_name = "N", requires = "json_lines", default_value = "32")]

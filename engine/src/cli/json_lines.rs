@@ -109,7 +109,8 @@ impl From<CliError> for Refusal {
 /// Answers every line of the input; an error at the end if any was refused.
 ///
 /// Up to `max_sequences` requests are computed together, in one batch that requests join as they come and leave as they end.
-/// An answer is written once those before it are.
+/// An answer is written once those before it are. At the end `streams.progress` hears how they were computed, so that who asked
+/// for a number of threads or of sequences can see that it was heeded.
 pub(super) fn run(
     session: &Session<'_>,
     max_sequences: NonZeroUsize,
@@ -119,7 +120,7 @@ pub(super) fn run(
     let requests = lines::in_background(input);
     let mut server = Server { session, runner: session.runner()?, active: Vec::new() };
     let mut answers = InOrder::new(streams.output);
-    let mut total = 0;
+    let (mut total, mut most) = (0, 0);
     loop {
         let mut admitted = 0;
         while server.active.len() < max_sequences.get() && admitted < ADMITTED_AT_ONCE {
@@ -135,6 +136,7 @@ pub(super) fn run(
             admitted += 1;
         }
         // Requests that ended with their prompt leave nothing to step; only the end of the input brings no others.
+        most = most.max(server.active.len());
         match (server.active.is_empty(), admitted) {
             (true, 0) => break,
             (true, _) => {}
@@ -142,6 +144,12 @@ pub(super) fn run(
         }
     }
     let failed = answers.failed;
+    let threads = session.model.pool().threads();
+    writeln!(
+        streams.progress,
+        "answered {total} requests, at most {most} together, on {threads} threads"
+    )
+    .map_err(|source| CliError::Stream { action: "report progress", source })?;
     if failed == 0 { Ok(()) } else { Err(CliError::Requests { failed, total }) }
 }
 
@@ -171,18 +179,21 @@ impl Server<'_> {
         line: Line,
         answers: &mut InOrder<'_>,
     ) -> Result<(), CliError> {
-        let id = lines::id_of(&line);
-        match self.start(index, line) {
-            Ok(active) => self.active.push(active),
-            Err(refusal) => answers.refuse(index, &id, &refusal)?,
+        match line {
+            Ok(line) => match self.start(index, &line) {
+                Ok(active) => self.active.push(active),
+                Err(refusal) => answers.refuse(index, &lines::id_of(&line), &refusal)?,
+            },
+            Err(error) => {
+                answers.refuse(index, &Value::Null, &Refusal::invalid(error.to_string()))?;
+            }
         }
         self.retire(answers)
     }
 
-    fn start(&mut self, index: usize, line: Line) -> Result<Active, Refusal> {
-        let line = line.map_err(|error| Refusal::invalid(error.to_string()))?;
+    fn start(&mut self, index: usize, line: &str) -> Result<Active, Refusal> {
         let request: Request =
-            serde_json::from_str(&line).map_err(|error| Refusal::invalid(error.to_string()))?;
+            lines::request(line).map_err(|error| Refusal::invalid(error.to_string()))?;
         request.check()?;
         let generation = Generation {
             prompt_ids: request.prompt_ids(self.session)?,

@@ -4,10 +4,11 @@ use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A line that is not UTF-8.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("the line is not UTF-8: byte {at} of it is {byte:#04x}")]
 pub(super) struct NotUtf8 {
     at: usize,
@@ -16,6 +17,17 @@ pub(super) struct NotUtf8 {
 
 /// A line that is not blank. One that is no text is told apart, so that the others are still answered.
 pub(super) type Line = Result<String, NotUtf8>;
+
+/// A line that is no request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    /// A value is not what its key holds.
+    #[error(transparent)]
+    Key(#[from] serde_path_to_error::Error<serde_json::Error>),
+    /// Something follows the request.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
 
 /// Lines read ahead of whoever answers them.
 const AHEAD: usize = 1024;
@@ -53,8 +65,16 @@ pub(super) fn in_background(mut input: Box<dyn BufRead + Send>) -> Receiver<io::
     receiver
 }
 
-/// The id of a line that may be no valid request; null if it has none.
-pub(super) fn id_of(line: &Line) -> Value {
-    let request = line.as_ref().ok().and_then(|line| serde_json::from_str::<Value>(line).ok());
+/// Reads a request; the message of an error names the key.
+pub(super) fn request<'l, R: Deserialize<'l>>(line: &'l str) -> Result<R, Unreadable> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    let read = serde_path_to_error::deserialize(&mut json)?;
+    json.end()?;
+    Ok(read)
+}
+
+/// The id of a line that is no valid request; null if it has none.
+pub(super) fn id_of(line: &str) -> Value {
+    let request = serde_json::from_str::<Value>(line).ok();
     request.and_then(|request| request.get("id").cloned()).unwrap_or(Value::Null)
 }

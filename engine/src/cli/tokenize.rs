@@ -69,7 +69,7 @@ struct ErrorBody {
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Unreadable(#[from] lines::Unreadable),
     #[error(transparent)]
     NotUtf8(#[from] lines::NotUtf8),
     #[error("give exactly one of text, ids and messages")]
@@ -89,7 +89,7 @@ enum Fault {
 impl Fault {
     fn code(&self) -> &'static str {
         match self {
-            Self::Json(_) | Self::NotUtf8(_) | Self::NotOne | Self::Misplaced(_) => {
+            Self::Unreadable(_) | Self::NotUtf8(_) | Self::NotOne | Self::Misplaced(_) => {
                 "invalid_request"
             }
             Self::Tokenizer(TokenizerError::TokenId { .. }) => "unknown_token",
@@ -131,6 +131,10 @@ impl Words {
         let tokenizer = Tokenizer::of_checkpoint(&checkpoint)?.ok_or_else(no_tokenizer)?;
         let template = ChatTemplate::of_checkpoint(&checkpoint, &tokenizer);
         Ok(Self { tokenizer, template })
+    }
+
+    fn answer_line(&self, line: &str) -> Result<Answer, Fault> {
+        self.answer(lines::request(line)?)
     }
 
     fn answer(&self, request: Request) -> Result<Answer, Fault> {
@@ -182,10 +186,11 @@ fn answer_lines(
     let (mut failed, mut total) = (0, 0);
     while let Some(line) = lines::next(input).map_err(CliError::input)? {
         total += 1;
-        let id = lines::id_of(&line);
-        let answered = line.map_err(Fault::from);
-        let answered = answered.and_then(|line| Ok(serde_json::from_str(&line)?));
-        let answer = answered.and_then(|request| words.answer(request)).unwrap_or_else(|fault| {
+        let answered = match &line {
+            Ok(line) => words.answer_line(line).map_err(|fault| (lines::id_of(line), fault)),
+            Err(error) => Err((Value::Null, Fault::NotUtf8(error.clone()))),
+        };
+        let answer = answered.unwrap_or_else(|(id, fault)| {
             failed += 1;
             let error = ErrorBody { code: fault.code(), message: fault.to_string() };
             Answer { id, error: Some(error), ..Answer::default() }

@@ -123,12 +123,7 @@ impl Numerics for Hf517Eager {
         x: &Hidden,
         sequences: usize,
     ) -> Hidden {
-        let mut y = product(&self.pool, Order::Dot, sequences, weight, x, &mut self.scratch);
-        if let Some(bias) = bias {
-            for row in y.values_mut().chunks_exact_mut(bias.len()) {
-                row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
-            }
-        }
+        let mut y = product(&self.pool, Order::Dot, sequences, weight, bias, x, &mut self.scratch);
         self.round_all(y.values_mut());
         y
     }

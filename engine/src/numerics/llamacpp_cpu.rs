@@ -66,13 +66,7 @@ impl Numerics for LlamaCppCpu {
         x: &Hidden,
         sequences: usize,
     ) -> Hidden {
-        let mut y = product(&self.pool, ORDER, sequences, weight, x, &mut self.scratch);
-        if let Some(bias) = bias {
-            for row in y.values_mut().chunks_exact_mut(bias.len()) {
-                row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
-            }
-        }
-        y
+        product(&self.pool, ORDER, sequences, weight, bias, x, &mut self.scratch)
     }
 
     fn rms_norm(&mut self, weight: &[f32], eps: f32, x: &Hidden) -> Hidden {

@@ -118,14 +118,24 @@ impl Profile {
         config: &ModelConfig,
         pool: Arc<Pool>,
     ) -> Result<Box<dyn Numerics>, ProfileError> {
+        let compute = match self {
+            Self::LlamaCppCpu => ComputeType::F32,
+            Self::Hf517Eager => eager_type(checkpoint, config)?,
+        };
+        self.operations(compute, pool)
+    }
+
+    /// The profile's operations on activations of that type, without a model; llamacpp-cpu computes in `f32` alone.
+    pub fn operations(
+        self,
+        compute: ComputeType,
+        pool: Arc<Pool>,
+    ) -> Result<Box<dyn Numerics>, ProfileError> {
         match self {
             Self::LlamaCppCpu => {
                 Ok(Box::new(llamacpp_cpu::LlamaCppCpu::new(pool).map_err(ProfileError::Kernels)?))
             }
-            Self::Hf517Eager => {
-                let compute = eager_type(checkpoint, config)?;
-                Ok(Box::new(hf517_eager::Hf517Eager::new(pool, compute)))
-            }
+            Self::Hf517Eager => Ok(Box::new(hf517_eager::Hf517Eager::new(pool, compute))),
         }
     }
 }
@@ -190,12 +200,13 @@ impl FromStr for Profile {
     }
 }
 
-/// A product whose shapes were checked when the model was loaded, its sums in that order, with rows of so many sequences.
+/// `W x + b`, whose shapes were checked when the model was loaded, its sums in that order, with rows of so many sequences.
 fn product(
     pool: &Pool,
     order: Order,
     sequences: usize,
     weight: &Matrix<'_>,
+    bias: Option<&[f32]>,
     x: &Hidden,
     scratch: &mut Scratch,
 ) -> Hidden {
@@ -203,6 +214,11 @@ fn product(
     let batch = x.rows() / sequences.max(1);
     kernels::matmul_in_order(pool, order, batch, weight, x.values(), y.values_mut(), scratch)
         .expect("a model's shapes are checked when it is loaded");
+    if let Some(bias) = bias {
+        for row in y.values_mut().chunks_exact_mut(bias.len()) {
+            row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
+        }
+    }
     y
 }
 

@@ -134,6 +134,9 @@ pub fn tier() -> Tier {
 /// many where they are others.
 pub fn kernel_name(format: Format, tier: Tier) -> &'static str {
     match (tier, format.spec().panel) {
+        (Tier::Avx512, Some(_)) if format.spec().repacked.is_some() => {
+            "avx2, avx512 panels unless in llama.cpp's repacked order"
+        }
         (Tier::Avx512, Some(_)) => "avx2, avx512 panels",
         // Every format has a dot product on the other tiers: FormatSpec has no optional entry.
         (Tier::Avx512 | Tier::Avx2, _) => Tier::Avx2.name(),

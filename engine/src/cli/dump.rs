@@ -1,13 +1,13 @@
 //! `plumb dump`: intermediate values of a forward pass, as a safetensors file.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use safetensors::tensor::{Dtype, TensorView};
 
 use super::options::ModelOptions;
 use super::session::Session;
+use super::tensors::{self, NewTensor, TensorFile};
 use super::{CliError, Streams};
 use crate::batch::Outputs;
 use crate::checkpoint::Checkpoint;
@@ -28,15 +28,20 @@ pub(super) struct Arguments {
     /// Run the last N ids one by one, as decoding does
     #[arg(long, value_name = "N", default_value_t = 0)]
     decode: usize,
+    /// A safetensors file of values by these names: each takes the place of the computed one once that is kept, so
+    /// that what follows is computed from it
+    #[arg(long, value_name = "FILE")]
+    given: Option<PathBuf>,
     /// The file to write: one f32 tensor [tokens, width] a tap
     #[arg(long)]
     out: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<(), CliError> {
+    let given = arguments.given.as_deref().map_or(Ok(BTreeMap::new()), given)?;
     let checkpoint = Checkpoint::open(&arguments.model.model)?;
     let session = Session::open(&checkpoint, &arguments.model.run)?;
-    let mut taps = Taps::on(arguments.taps.clone());
+    let mut taps = Taps::on(arguments.taps.clone()).giving(given);
     let mut runner = session.runner()?;
     let Some(prompt) = arguments.ids.len().checked_sub(arguments.decode).filter(|&len| len > 0)
     else {
@@ -53,29 +58,26 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
         let fault = format!("the model has no value named {name:?}");
         return Err(CliError::Argument { name: "--taps", fault });
     }
-    write(&arguments.out, taps)?;
+    if let Some(fault) = taps.given_fault() {
+        return Err(CliError::Argument { name: "--given", fault: fault.to_string() });
+    }
+    let kept = taps.into_kept().into_iter();
+    let tensors = kept.map(|(name, tapped)| (name, tensor(&tapped))).collect();
+    tensors::write(&arguments.out, &tensors)?;
     let message = writeln!(streams.progress, "wrote {}", arguments.out.display());
     message.map_err(|source| CliError::Stream { action: "report progress", source })
 }
 
-fn write(path: &std::path::Path, taps: Taps) -> Result<(), CliError> {
-    let failed = |source| CliError::Write { path: path.to_path_buf(), source };
-    let tensors: Vec<(String, usize, usize, Vec<u8>)> = taps
-        .into_kept()
-        .into_iter()
-        .map(|(name, Tapped { width, values })| {
-            let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-            (name, values.len() / width.max(1), width, bytes)
-        })
-        .collect();
-    let views: Result<HashMap<&str, TensorView<'_>>, _> = tensors
-        .iter()
-        .map(|(name, rows, width, bytes)| {
-            Ok((name.as_str(), TensorView::new(Dtype::F32, vec![*rows, *width], bytes)?))
-        })
-        .collect();
-    let bytes = views
-        .and_then(|views: HashMap<_, _>| safetensors::serialize(views, None))
-        .map_err(|error: safetensors::SafeTensorError| failed(std::io::Error::other(error)))?;
-    std::fs::write(path, bytes).map_err(failed)
+fn given(path: &Path) -> Result<BTreeMap<String, Tapped>, CliError> {
+    let file = TensorFile::read(path)?;
+    let tapped = |name: &str| {
+        let (width, values) = file.rows(name)?;
+        Ok((name.to_owned(), Tapped { width, values }))
+    };
+    file.names().map(tapped).collect()
+}
+
+fn tensor(tapped: &Tapped) -> NewTensor {
+    let rows = tapped.values.len() / tapped.width.max(1);
+    NewTensor::floats(vec![rows, tapped.width], &tapped.values)
 }

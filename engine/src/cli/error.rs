@@ -80,6 +80,25 @@ pub enum CliError {
         /// How many answers were written.
         written: usize,
     },
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, or the system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// A tensor of a file is not what it must be.
+    #[error("{}: tensor {name:?} {fault}", path.display())]
+    Tensor {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {

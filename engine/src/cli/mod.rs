@@ -7,8 +7,10 @@ mod generate;
 mod info;
 mod json_lines;
 mod lines;
+mod op;
 mod options;
 mod session;
+mod tensors;
 mod tokenize;
 
 use std::io::{BufRead, Write};
@@ -38,6 +40,8 @@ enum Command {
     Tokenize(tokenize::Arguments),
     /// Write intermediate values of a forward pass to a safetensors file
     Dump(dump::Arguments),
+    /// Compute one operation of a numerics profile on the tensors of a safetensors file
+    Op(op::Arguments),
     /// Tell what a checkpoint's headers say
     Inspect(crate::inspect::Arguments),
 }
@@ -68,6 +72,7 @@ impl Cli {
             Command::Chat(arguments) => chat::run(arguments, streams),
             Command::Tokenize(arguments) => tokenize::run(arguments, streams),
             Command::Dump(arguments) => dump::run(arguments, streams),
+            Command::Op(arguments) => op::run(arguments, streams),
             Command::Inspect(arguments) => Ok(crate::inspect::run(arguments, streams.output)?),
         }
     }

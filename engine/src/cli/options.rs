@@ -48,7 +48,7 @@ impl RunOptions {
 }
 
 /// Reads a number of threads.
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let threads: NonZeroUsize = text.parse().map_err(|error: ParseIntError| error.to_string())?;
     if threads.get() > MOST_THREADS {
         return Err(format!("at most {MOST_THREADS} threads are started"));

@@ -50,13 +50,13 @@ impl<'a> Attention<'a> {
     /// Adds the batch's keys and values to the caches and attends from every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
         let query = self.query.forward(pass, x);
-        let query = position(pass, query, self.query_norm.as_ref());
-        pass.tap("query", &query);
+        let mut query = position(pass, query, self.query_norm.as_ref());
+        pass.tap("query", &mut query);
         let key = self.key.forward(pass, x);
-        let key = position(pass, key, self.key_norm.as_ref());
-        pass.tap("key", &key);
-        let value = self.value.forward(pass, x);
-        pass.tap("value", &value);
+        let mut key = position(pass, key, self.key_norm.as_ref());
+        pass.tap("key", &mut key);
+        let mut value = self.value.forward(pass, x);
+        pass.tap("value", &mut value);
         let added = pass.batch.rows_each() * key.width();
         let rows = key.values().chunks_exact(added).zip(value.values().chunks_exact(added));
         for (cache, (keys, values)) in pass.caches.iter_mut().zip(rows) {
@@ -66,8 +66,8 @@ impl<'a> Attention<'a> {
         let contexts: Vec<Context<'_>> = (pass.caches.iter().zip(firsts))
             .map(|(cache, &first)| Context { cache: cache.layer(pass.layer), first })
             .collect();
-        let attended = pass.numerics.attend(&query, &contexts, self.shape);
-        pass.tap("attended", &attended);
+        let mut attended = pass.numerics.attend(&query, &contexts, self.shape);
+        pass.tap("attended", &mut attended);
         self.output.forward(pass, &attended)
     }
 }

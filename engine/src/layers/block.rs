@@ -21,22 +21,22 @@ impl Block<'_> {
     /// Applies the block to the residual stream; with [`Outputs::Last`] only the last row of each sequence goes on after
     /// attention.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden, outputs: Outputs) -> Hidden {
-        let normed = self.attention_norm.forward(pass, x);
-        pass.tap("attention_norm", &normed);
-        let attended = self.attention.forward(pass, &normed);
-        pass.tap("attention", &attended);
-        let x = match outputs {
+        let mut normed = self.attention_norm.forward(pass, x);
+        pass.tap("attention_norm", &mut normed);
+        let mut attended = self.attention.forward(pass, &normed);
+        pass.tap("attention", &mut attended);
+        let mut x = match outputs {
             Outputs::Last => {
                 let each = pass.batch.rows_each();
                 pass.numerics.add(attended.last_of_each(each), &x.last_of_each(each))
             }
             Outputs::None | Outputs::All => pass.numerics.add(attended, x),
         };
-        pass.tap("middle", &x);
-        let normed = self.mlp_norm.forward(pass, &x);
-        pass.tap("mlp_norm", &normed);
-        let fed = self.mlp.forward(pass, &normed);
-        pass.tap("mlp", &fed);
+        pass.tap("middle", &mut x);
+        let mut normed = self.mlp_norm.forward(pass, &x);
+        pass.tap("mlp_norm", &mut normed);
+        let mut fed = self.mlp.forward(pass, &normed);
+        pass.tap("mlp", &mut fed);
         pass.numerics.add(fed, &x)
     }
 }

@@ -21,22 +21,22 @@ impl Decoder<'_> {
     /// The logits of the rows that the batch asks for; none where it asks for none.
     pub fn forward(&self, pass: &mut Pass<'_>) -> Option<Hidden> {
         let mut x = self.embedding.forward(pass);
-        pass.taps.record("embed", &x);
+        pass.taps.record("embed", &mut x);
         for (layer, block) in self.blocks.iter().enumerate() {
             pass.layer = layer;
             // Nothing attends to the last layer's output, so only the rows asked for go through its network.
             let last = layer + 1 == self.blocks.len();
             let outputs = if last { pass.batch.outputs } else { Outputs::All };
             x = block.forward(pass, &x, outputs);
-            pass.taps.record_layer(layer, &x);
+            pass.taps.record_layer(layer, &mut x);
         }
         if pass.batch.outputs == Outputs::None {
             return None;
         }
-        let x = self.norm.forward(pass, &x);
-        pass.taps.record("norm", &x);
-        let logits = self.head.forward(pass, &x);
-        pass.taps.record("logits", &logits);
+        let mut x = self.norm.forward(pass, &x);
+        pass.taps.record("norm", &mut x);
+        let mut logits = self.head.forward(pass, &x);
+        pass.taps.record("logits", &mut logits);
         Some(logits)
     }
 }

@@ -28,12 +28,12 @@ impl<'a> GatedMlp<'a> {
 
     /// Applies the network to every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
-        let gate = self.gate.forward(pass, x);
-        pass.tap("gate", &gate);
-        let up = self.up.forward(pass, x);
-        pass.tap("up", &up);
-        let gated = pass.numerics.silu_mul(&gate, &up);
-        pass.tap("gated", &gated);
+        let mut gate = self.gate.forward(pass, x);
+        pass.tap("gate", &mut gate);
+        let mut up = self.up.forward(pass, x);
+        pass.tap("up", &mut up);
+        let mut gated = pass.numerics.silu_mul(&gate, &up);
+        pass.tap("gated", &mut gated);
         self.down.forward(pass, &gated)
     }
 }

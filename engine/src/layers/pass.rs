@@ -23,8 +23,8 @@ pub struct Pass<'p> {
 }
 
 impl Pass<'_> {
-    /// Lets the taps see a value of the current layer, under `layer.N.NAME`.
-    pub fn tap(&mut self, name: &str, hidden: &Hidden) {
+    /// Lets the taps see a value of the current layer, under `layer.N.NAME`, and replace it.
+    pub fn tap(&mut self, name: &str, hidden: &mut Hidden) {
         self.taps.record_in_layer(self.layer, name, hidden);
     }
 }

@@ -13,6 +13,7 @@ mod double_residency;
 mod drifting_repeat;
 mod dropped_first_id;
 mod dropped_line;
+mod dumped;
 mod duplicated_line;
 mod empty_output;
 mod exchange;
@@ -25,15 +26,20 @@ mod flipped_scales;
 mod forgotten_tensor;
 mod heeded_flag;
 mod hidden_tensor;
+mod ignored_knob;
 mod leaking_batch;
 mod leaking_memory;
 mod misread_shape;
 mod nameless_refusal;
+mod nan_logit;
 mod nan_logprob;
+mod perturbed_head;
 mod raised_epsilon;
 mod renamed_special;
+mod scaled_logits;
 mod second_batch;
 mod shifted_rope;
+mod shifted_rows;
 mod slow_run;
 mod slow_start;
 mod swallowed_flag;
@@ -41,6 +47,7 @@ mod swapped_pair;
 mod swapped_token;
 mod threaded_bit;
 mod threaded_order;
+mod truncated_dump;
 mod truncated_run;
 mod turned_bos;
 mod wide_rows;
@@ -159,6 +166,7 @@ pub const ALL: &[Fault] = &[
     leaking_batch::FAULT,
     batched_bit::FAULT,
     crossed_slots::FAULT,
+    ignored_knob::FAULT,
     heeded_flag::FAULT,
     swallowed_flag::FAULT,
     nameless_refusal::FAULT,
@@ -173,6 +181,11 @@ pub const ALL: &[Fault] = &[
     wide_rows::FAULT,
     second_batch::FAULT,
     slow_run::FAULT,
+    shifted_rows::FAULT,
+    scaled_logits::FAULT,
+    nan_logit::FAULT,
+    perturbed_head::FAULT,
+    truncated_dump::FAULT,
 ];
 
 /// The fault of that name.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::alone::{Exchange, Failure, Findings, broken, lines_by_id, request_ids};
+use super::heeded;
 use crate::words::count;
 
 /// One way of asking.
@@ -30,6 +31,8 @@ pub struct IdentitySample {
 /// Each arm answers each request with the line of the baseline, in the order of its requests.
 pub fn judge(sample: &IdentitySample) -> Findings {
     let mut failures: Vec<Failure> = sample.baseline.iter().flat_map(broken).collect();
+    let ignored = sample.baseline.iter().filter_map(heeded::fault);
+    failures.extend(ignored.map(|what| Failure::new("baseline", what)));
     let lines: BTreeMap<String, &str> = sample.baseline.iter().flat_map(first_lines).collect();
     let requests = sample.baseline.iter().map(|exchange| request_ids(exchange).len()).sum();
     if failures.is_empty() {
@@ -64,14 +67,14 @@ fn differences(baseline: &BTreeMap<String, &str>, arm: &Arm) -> Vec<Failure> {
         let what = format!("has {} answer lines to {} requests", found.len(), asked.len());
         return vec![Failure::new(&arm.name, what)];
     }
+    let ignored = heeded::fault(exchange).map(|what| Failure::new(&arm.name, what));
     let pairs = asked.iter().zip(found);
-    pairs
-        .filter_map(|(id, found)| match baseline.get(id) {
-            Some(expected) if *expected == found => None,
-            Some(expected) => Some(Failure::new(case(id), parting(expected, found))),
-            None => Some(Failure::new(case(id), "was not asked of the baseline")),
-        })
-        .collect()
+    let differing = pairs.filter_map(|(id, found)| match baseline.get(id) {
+        Some(expected) if *expected == found => None,
+        Some(expected) => Some(Failure::new(case(id), parting(expected, found))),
+        None => Some(Failure::new(case(id), "was not asked of the baseline")),
+    });
+    ignored.into_iter().chain(differing).collect()
 }
 
 /// Where two lines part, with a little of both.

@@ -5,10 +5,13 @@ pub mod async_identity;
 pub mod budget;
 pub mod byte_identity;
 pub mod flags;
+pub mod heeded;
 pub mod identity;
 pub mod logits;
 pub mod memory;
 pub mod near_tie;
+pub mod noise_rate;
+pub mod oracle_consistency;
 pub mod ranks;
 pub mod regression;
 pub mod size_dependence;
@@ -26,6 +29,9 @@ pub fn names(spec: &Spec) -> Vec<&'static str> {
         checks.tokenizer.as_ref().map(|_| tokenizer::NAME),
         checks.token_exact.as_ref().map(|_| token_exact::NAME),
         checks.near_tie.as_ref().map(|_| near_tie::NAME),
+        checks.noise_rate.as_ref().map(|_| noise_rate::NAME),
+        checks.oracle_consistency.as_ref().map(|_| oracle_consistency::NAME),
+        checks.logits.as_ref().map(|_| logits::NAME),
     ]
     .into_iter()
     .flatten()
@@ -46,6 +52,15 @@ pub fn explain(spec: &Spec) -> Vec<(&'static str, String)> {
     }
     if let Some(check) = &checks.near_tie {
         lines.push((near_tie::NAME, near_tie::explain(check)));
+    }
+    if let Some(check) = &checks.noise_rate {
+        lines.push((noise_rate::NAME, noise_rate::explain(check)));
+    }
+    if let Some(check) = &checks.oracle_consistency {
+        lines.push((oracle_consistency::NAME, oracle_consistency::explain(check)));
+    }
+    if let Some(check) = &checks.logits {
+        lines.push((logits::NAME, logits::explain(check)));
     }
     lines.extend(checks.alone().iter().map(|check| (check.name(), check.explain())));
     if let Some(check) = &checks.budget {

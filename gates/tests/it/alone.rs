@@ -8,13 +8,20 @@ use serde_json::json;
 
 use crate::support::{STRICT, Workspace};
 
-/// Answers each request line with the line of `answers` that has its id; arguments can be looked at before.
+/// Answers each request line with the line of `answers` that has its id, and says that it heeded its arguments; they can be
+/// looked at before.
 const HEAD: &str = "#!/bin/sh\nhere=$(dirname \"$0\")\n\
     if [ \"$1\" != generate ]; then cat \"$here/$1.stdout\"; exit 0; fi\n";
 const TAIL: &str = "while read -r line; do\n\
     id=${line#*\\\"id\\\":\\\"}; id=${id%%\\\"*}\n\
     grep -F \"\\\"id\\\":\\\"$id\\\"\" \"$here/answers\"\n\
-    done\n";
+    done\n\
+    threads=1; together=1; before=\n\
+    for word in \"$@\"; do\n\
+    case $before in --threads) threads=$word ;; --max-sequences) together=$word ;; esac\n\
+    before=$word\n\
+    done\n\
+    echo \"answered 3 requests, at most $together together, on $threads threads\" >&2\n";
 const GENERATE: &str =
     "inputs = \"gates/inputs/tiny.jsonl\"\n[generate]\nmax-tokens = 1\ntop-logprobs = 2\n";
 
@@ -90,6 +97,18 @@ fn other_bytes_under_other_threads_fail() {
     assert_eq!(word, Word::Fail);
     assert!(reason.contains("first one, 2 threads, run 1: parts at byte"), "{reason}");
     assert_eq!(verdict(&byte_identity(), "exit 3").0, Word::Fail);
+}
+
+#[test]
+fn an_ignored_knob_fails_whatever_is_answered() {
+    let ignore = "set -- generate";
+    let (word, reason) = verdict(&byte_identity(), ignore);
+    assert_eq!(word, Word::Fail);
+    assert!(reason.contains("ran 1 threads where 2 were asked for"), "{reason}");
+    let check = format!("{GENERATE}[check.async-identity]\nmax-sequences = [1, 3]\n");
+    let (word, reason) = verdict(&check, ignore);
+    assert_eq!(word, Word::Fail);
+    assert!(reason.contains("at most 1 requests together where 3 were asked for"), "{reason}");
 }
 
 #[test]

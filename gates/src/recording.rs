@@ -42,8 +42,16 @@ pub fn assemble(
         spec_sha256: bench.gate.sha256.clone(),
         started_at: clock.started_at,
         duration_ms: clock.duration.as_millis() as u64,
-        subject: subject(bench, circumstances),
-        oracle: circumstances.reference.as_ref().map(oracle),
+        subject: match &circumstances.reference {
+            Some(reference) if !bench.gate.spec.asks_engine() => {
+                oracle_as_subject(bench, reference)
+            }
+            _ => subject(bench, circumstances),
+        },
+        oracle: circumstances
+            .reference
+            .as_ref()
+            .map(|reference| oracle(bench, destination, reference)),
         checkpoint: circumstances.checkpoint.as_ref().map(|checkpoint| CheckpointRef {
             name: checkpoint.name.clone(),
             sha256: checkpoint.sha256.clone(),
@@ -87,12 +95,34 @@ fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
     }
 }
 
-fn oracle(reference: &ReferenceInfo) -> OracleRef {
+/// Where an oracle is judged, it is the subject.
+fn oracle_as_subject(bench: &Bench<'_>, reference: &ReferenceInfo) -> Subject {
+    let identity = &reference.identity;
+    Subject {
+        name: identity.name.clone(),
+        version: identity.version.clone(),
+        commit: identity.build.get("commit").cloned(),
+        source_sha256: identity.source_sha256.clone(),
+        binary_sha256: identity.binary_sha256.clone(),
+        profile: NO_PROFILE.to_owned(),
+        threads: bench.gate.spec.launch.threads,
+        info: serde_json::to_value(identity).unwrap_or_default(),
+    }
+}
+
+fn oracle(
+    bench: &Bench<'_>,
+    destination: &Destination<'_>,
+    reference: &ReferenceInfo,
+) -> OracleRef {
+    let definition = bench.oracle.map(|spec| spec.definition_sha256(destination.home));
     OracleRef {
         name: reference.identity.name.clone(),
         source: reference.source,
         captured_at: reference.captured_at.as_deref().and_then(|text| text.parse().ok()),
         golden_sha256: reference.golden_sha256.clone(),
+        // One that cannot be read is not named, and a word without it lapses.
+        definition_sha256: definition.and_then(Result::ok),
         // Strings, lists and maps of strings: this cannot fail.
         identity: serde_json::to_value(&reference.identity).unwrap_or_default(),
     }

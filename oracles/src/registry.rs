@@ -10,6 +10,7 @@ use crate::{Home, Result};
 
 mod build;
 mod container;
+mod definition;
 mod launch;
 mod venv;
 

@@ -45,7 +45,19 @@ metrics! {
     LogprobDifferenceMnats, "logprob_difference_mnats", "mnat", "Absolute difference of the log-probability of the oracle's own token on both sides, for the same prefix.";
     OracleNoiseMnats, "oracle_noise_mnats", "mnat", "Largest absolute difference of the oracle's log-probabilities from its own, for the same prefix evaluated in another way; measured when its golden was captured.";
     OracleFlips, "oracle_flips", "count", "Positions of that comparison at which the oracle's first choice is another token than its own.";
+    SelfFlippedCases, "self_flipped_cases", "count", "Cases in which an oracle chooses otherwise than it did alone, under the condition that changes most of them.";
+    SelfChoices, "self_choices", "count", "Positions at which two answers of an oracle to the same case have the same prefix, over all pairs of conditions.";
+    SelfFlips, "self_flips", "count", "Those positions at which the two answers choose another token.";
+    SelfDifferenceMnats, "self_difference_mnats", "mnat", "Absolute difference of an oracle's log-probabilities from its own for the same prefix, over all pairs of conditions.";
     LogitDifference, "logit_difference", "logit", "Absolute difference of our logit and the oracle's for the same token and prefix.";
+    DivergenceNats, "divergence_nats", "nat", "Kullback-Leibler divergence of our next-token distribution from the oracle's, at one position.";
+    SameTop, "same_top", "1", "Share of positions at which both sides have the same most probable token, the lower id among equals.";
+    RankFirst, "rank_first", "count", "Positions at which the oracle's most probable token is ours.";
+    RankSecond, "rank_second", "count", "Positions at which the oracle's most probable token is our second.";
+    RankLower, "rank_lower", "count", "Positions at which the oracle's most probable token is our third or a lower one.";
+    ChoiceRank, "choice_rank", "rank", "Place of the oracle's most probable token in our ranking, at one position; 1 is our own choice.";
+    Perplexity, "perplexity", "1", "Exponential of our mean negative log-likelihood of the token that follows.";
+    OraclePerplexity, "oracle_perplexity", "1", "The same of the oracle.";
     SizeDifferenceMnats, "size_difference_mnats", "mnat", "Absolute difference of the log-probability of the same choice behind the same prompt, run in one piece and token by token.";
     ResidentBytes, "resident_bytes", "byte", "Bytes of weights the subject keeps in memory.";
     PeakRssBytes, "peak_rss_bytes", "byte", "Largest resident set of the process tree, sampled while it ran.";
@@ -78,6 +90,9 @@ pub enum Statistic {
     Median,
     /// The arithmetic mean.
     Mean,
+    /// The standard error of the mean.
+    #[serde(rename = "standard-error")]
+    StandardError,
     /// The largest.
     Max,
     /// The 90th percentile, interpolated linearly at (n - 1) * 0.9.

@@ -97,6 +97,10 @@ pub struct OracleRef {
     /// manifest names the digests of the answers. `None` without one, and in records older than this field.
     #[serde(default)]
     pub golden_sha256: Option<String>,
+    /// SHA-256 of its definition in the registry: what it is built from and how, and how it is launched. `None` in records older
+    /// than this field.
+    #[serde(default)]
+    pub definition_sha256: Option<String>,
     /// Its identity as read back from the process. `source_sha256` inside is compared with the pin.
     pub identity: Value,
 }

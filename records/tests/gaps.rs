@@ -10,8 +10,8 @@ use records::gap::{
     render_markdown,
 };
 use records::{
-    CheckpointRef, Machine, Measurement, Metric, OracleRef, OracleSource, Record, Statistic,
-    Subject, Timestamp, Verdict, VerdictWord,
+    CheckpointRef, Evidence, Machine, Measurement, Metric, OracleRef, OracleSource, Record,
+    Statistic, Subject, Timestamp, Verdict, VerdictWord,
 };
 use serde_json::json;
 
@@ -21,6 +21,7 @@ mod lapse;
 const NOW: &str = "present-source";
 const SPEC: &str = "present-spec";
 const PIN: &str = "present-pin";
+const DEFINITION: &str = "present-definition";
 const JUDGE: &str = "present-harness";
 const GOLDEN: &str = "present-golden";
 
@@ -31,6 +32,7 @@ fn present() -> Present {
         harness_sha256: JUDGE.into(),
         specs: specs.into(),
         pins: BTreeMap::from([("llama-cpp".into(), PIN.into())]),
+        definitions: BTreeMap::from([("llama-cpp".into(), DEFINITION.into())]),
         checkpoints: BTreeMap::from([("tiny".into(), PIN.into())]),
         inputs: BTreeMap::new(),
         goldens: BTreeMap::from([("tokens".into(), GOLDEN.into())]),
@@ -104,6 +106,7 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
             source: OracleSource::Golden,
             captured_at: None,
             golden_sha256: (gate == "tokens").then(|| GOLDEN.into()),
+            definition_sha256: Some(DEFINITION.into()),
             identity: json!({"source_sha256": PIN}),
         }),
         checkpoint: None,
@@ -113,7 +116,12 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
         compared: 24,
         measurements: vec![],
         divergences: vec![],
-        evidence: vec![],
+        evidence: vec![Evidence {
+            name: "spec.toml".into(),
+            path: "evidence/spec.toml".into(),
+            sha256: String::new(),
+            bytes: 1,
+        }],
         reproduce: String::new(),
         inputs_sha256: None,
         supersedes: None,

@@ -38,6 +38,7 @@ fn record(gate: &str) -> Record {
             source: OracleSource::Golden,
             captured_at: Some(Timestamp::UNIX_EPOCH),
             golden_sha256: Some(DIGEST.into()),
+            definition_sha256: None,
             identity: json!({"source_sha256": DIGEST}),
         }),
         checkpoint: Some(CheckpointRef { name: "smollm2-135m".into(), sha256: DIGEST.into() }),

@@ -20,6 +20,7 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     let records = super::records::verified(context)?;
     let tracks = OpenGaps::load(&root.join("open-gaps.toml"))?;
     let present = Present {
+        definitions: definitions(context)?,
         checkpoints: checkpoints(context)?,
         inputs: inputs(context)?,
         goldens: goldens(context)?,
@@ -67,6 +68,15 @@ fn pins(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
         Ok((name, spec.declared.package.archive_sha256))
     };
     registry::names(&context.home)?.into_iter().map(pin).collect()
+}
+
+/// How each registered oracle is defined.
+fn definitions(context: &Context) -> Result<BTreeMap<String, String>, CommandError> {
+    let define = |name: String| {
+        let spec = OracleSpec::load(&context.home, &name)?;
+        Ok((name, spec.definition_sha256(&context.home).map_err(oracles::Error::from)?))
+    };
+    registry::names(&context.home)?.into_iter().map(define).collect()
 }
 
 /// What each declared checkpoint is pinned to. A folder from a hub has no single digest in its declaration, and no entry.

@@ -18,6 +18,8 @@ pub struct Present {
     pub specs: BTreeMap<String, String>,
     /// SHA-256 of the source that each registered oracle is pinned to, by the oracle's name.
     pub pins: BTreeMap<String, String>,
+    /// SHA-256 of each registered oracle's definition, by the oracle's name.
+    pub definitions: BTreeMap<String, String>,
     /// SHA-256 that each declared checkpoint is pinned to, by the checkpoint's name.
     pub checkpoints: BTreeMap<String, String>,
     /// SHA-256 of each gate's inputs file, by the gate's name; a gate without inputs has no entry.

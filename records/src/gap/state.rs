@@ -83,7 +83,14 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
             "last judged by another golden, by one it does not name, or by one that was edited",
         ),
         VerdictWord::NotEstablished => State::NotEstablished(last),
+        VerdictWord::Pass if last.evidence.is_empty() => {
+            State::Unverified(last, "it keeps no evidence, so that nobody can derive it again")
+        }
         VerdictWord::Pass if pin_moved(last, present) => State::Superseded(last),
+        VerdictWord::Pass if definition_moved(last, present) => State::Unverified(
+            last,
+            "last judged by an oracle that was defined otherwise, or by one whose definition it does not name",
+        ),
         VerdictWord::Pass => State::Passed(last),
         VerdictWord::Fail | VerdictWord::Skipped => State::Unverified(last, "says nothing of now"),
     }
@@ -154,5 +161,13 @@ fn pin_moved(record: &Record, present: &Present) -> bool {
     record.oracle.as_ref().is_some_and(|oracle| {
         let built_from = oracle.identity.get("source_sha256").and_then(serde_json::Value::as_str);
         built_from.is_none() || built_from != present.pins.get(&oracle.name).map(String::as_str)
+    })
+}
+
+/// Whether the oracle of a record is built or launched otherwise now than it was then.
+fn definition_moved(record: &Record, present: &Present) -> bool {
+    record.oracle.as_ref().is_some_and(|oracle| {
+        let now = present.definitions.get(&oracle.name);
+        now.is_none() || now != oracle.definition_sha256.as_ref()
     })
 }

@@ -53,6 +53,30 @@ fn a_word_lapses_when_checkpoint_or_inputs_change() {
     }
 }
 
+/// A PASS that nobody can derive again is none, and neither is one by an oracle that is built or launched otherwise now. A
+/// failure stands all the same.
+#[test]
+fn a_word_lapses_without_evidence_and_when_its_oracle_is_defined_otherwise() {
+    let bare = |word| Record { evidence: vec![], ..record("tokens", 1, word) };
+    let by = |definition: Option<&str>| {
+        let mut record = record("tokens", 1, Pass);
+        let oracle = record.oracle.as_mut().unwrap();
+        oracle.definition_sha256 = definition.map(str::to_owned);
+        record
+    };
+    let cases = [
+        (bare(Pass), Word::Unverified),
+        (bare(Fail), Word::Fail),
+        (by(Some(DEFINITION)), Word::Pass),
+        (by(Some("older")), Word::Unverified),
+        (by(None), Word::Unverified),
+    ];
+    for (record, expected) in cases {
+        let cell = derive(&track(&["tokens"]), &[record], &present());
+        assert_eq!(cell.word, expected, "{}", cell.why);
+    }
+}
+
 /// A word rests on the golden that its record names, whole and unedited; a live run without one rests on none.
 #[test]
 fn a_word_lapses_when_its_golden_changes() {

@@ -7,13 +7,14 @@ use std::process::{Command, Stdio};
 use super::ProvisionError;
 use crate::place::PlaceError;
 
-/// What an interpreter says about itself: where it really is, and its full version.
-const QUESTION: &str = "import os, platform, sys; print(os.path.realpath(sys.executable)); print(platform.python_version())";
+/// What an interpreter says about itself: where it is, and its full version. Links stay links: behind the link of a virtual
+/// environment stands an interpreter that knows nothing of what is installed there.
+const QUESTION: &str = "import os, platform, sys; print(os.path.abspath(sys.executable)); print(platform.python_version())";
 
 /// An interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
-    /// Its executable, links resolved.
+    /// Its executable.
     pub path: PathBuf,
     /// Its full version, `3.12.1`.
     pub version: String,

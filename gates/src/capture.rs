@@ -1,6 +1,8 @@
 //! `gate capture NAME`: a golden from the live oracle, once it has shown that it answers the same every time, and how far
 //! it is from itself when the same prefix is evaluated in another batch.
 
+pub mod inside;
+
 use std::collections::BTreeMap;
 
 use oracles::checkpoint::Checkpoint;
@@ -28,6 +30,9 @@ pub enum CaptureError {
     /// The gate judges the engine alone.
     #[error("gate {0} names no oracle: there is nothing to capture from")]
     NoOracle(String),
+    /// The gate compares its oracle with itself.
+    #[error("gate {0} compares its oracle with itself, live: there is nothing to capture")]
+    Itself(String),
     /// The oracle, the checkpoint or the disk failed.
     #[error(transparent)]
     Oracle(#[from] oracles::Error),
@@ -214,7 +219,7 @@ fn measure_noise(
 }
 
 /// `count` positions spread over `1..length`, the last one included: at 0 both evaluations are the same prompt.
-fn spread(length: usize, count: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn spread(length: usize, count: usize) -> impl Iterator<Item = usize> {
     let last = length.saturating_sub(1);
     (1..=count.min(last)).map(move |step| step * last / count.min(last).max(1))
 }

@@ -1,10 +1,15 @@
 //! The runner: asks both sides and keeps what they answer. It decides no verdict.
 
 mod alone;
+mod consistency;
 mod generations;
+mod inside;
+mod logits;
 mod texts;
 
 pub use generations::{prompt, request};
+pub use inside::{questions, questions_sha256};
+pub use logits::text;
 pub use texts::text_prompt;
 
 use std::time::Instant;
@@ -43,6 +48,15 @@ pub fn collect(bench: &Bench<'_>, circumstances: &mut Circumstances) -> Result<S
     }
     if let Some(check) = bench.gate.spec.check.alone().first() {
         return alone::collect(bench, check, circumstances);
+    }
+    if let Some(check) = &bench.gate.spec.check.logits {
+        return logits::collect(bench, check, circumstances);
+    }
+    if let Some(check) = &bench.gate.spec.check.oracle_consistency {
+        return consistency::collect(bench, check, circumstances);
+    }
+    if let Some(check) = bench.gate.spec.check.inside().first() {
+        return inside::collect(bench, check, circumstances);
     }
     match &bench.gate.spec.check.tokenizer {
         Some(check) if check.corpus == Corpus::OracleVocabularies => {
@@ -172,6 +186,8 @@ pub fn trouble(error: &oracles::Error) -> Trouble {
         Error::Launch(LaunchError::Contradiction { .. }) => {
             Trouble::Void(Violation { rule: Rule::Pin, reason })
         }
+        // A pair that cannot work: nothing was asked.
+        Error::Launch(LaunchError::Checkpoint { .. }) => Trouble::Skip(reason),
         Error::Checkpoint(_) | Error::Spec(_) | Error::Home(_) => Trouble::Skip(reason),
         Error::Provision(_) | Error::Launch(_) | Error::Verb(_) | Error::Place(_) => {
             Trouble::NotEstablished(reason)

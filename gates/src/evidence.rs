@@ -1,7 +1,8 @@
 //! What is kept beside a record, so that its verdict can be derived again without running anything.
 //!
 //! `spec.toml` is the gate's spec as it was, `collected.json.gz` everything that the judge was given, `violations.json` the
-//! rules that were found broken while it was collected, `elapsed.json` its wall time where the spec has a budget. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
+//! rules that were found broken while it was collected, `elapsed.json` its wall time where the spec has a budget,
+//! `precedent.json` what was on record about the oracle's own noise. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
 
 use std::io::{Read, Write};
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::judge::Trouble;
+use crate::kind::oracle_consistency::Precedent;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
 use crate::validity::Violation;
 
@@ -23,6 +25,8 @@ const COLLECTED: &str = "collected.json.gz";
 const VIOLATIONS: &str = "violations.json";
 /// Where the spec declares a budget: the run's wall time in milliseconds.
 const ELAPSED: &str = "elapsed.json";
+/// Where the oracle has been compared with itself: what is on record about that.
+const PRECEDENT: &str = "precedent.json";
 
 /// One file of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +67,7 @@ pub fn of(
     collected: &Result<Samples, Trouble>,
     violations: &[Violation],
     elapsed_ms: Option<u64>,
+    precedent: Option<&Precedent>,
 ) -> Vec<EvidenceFile> {
     // Text, numbers and lists of them: writing them as JSON does not fail.
     let text = |json: serde_json::Result<String>| json.unwrap_or_default();
@@ -78,13 +83,18 @@ pub fn of(
     let elapsed =
         elapsed_ms.map(|elapsed| EvidenceFile { name: ELAPSED, text: elapsed.to_string() });
     files.extend(elapsed);
+    let precedent = precedent.map(|precedent| EvidenceFile {
+        name: PRECEDENT,
+        text: text(serde_json::to_string(precedent)),
+    });
+    files.extend(precedent);
     let readable = match collected {
         Ok(Samples::Generations(samples)) => {
             Some(("cases.jsonl", lines(samples.iter().map(generation))))
         }
         Ok(Samples::Texts(corpora)) => Some(("texts.jsonl", lines(corpora.iter().flat_map(texts)))),
         // What processes answered is readable as it is kept.
-        Ok(Samples::Alone(_)) | Err(_) => None,
+        Ok(Samples::Logits(_) | Samples::Consistency(_) | Samples::Inside(_) | Samples::Alone(_)) | Err(_) => None,
     };
     files.extend(readable.map(|(name, text)| EvidenceFile { name, text }));
     files
@@ -101,6 +111,8 @@ pub struct Kept {
     pub violations: Vec<Violation>,
     /// The run's wall time, where its spec declared a budget.
     pub elapsed_ms: Option<u64>,
+    /// What was on record about the oracle's own noise.
+    pub precedent: Option<Precedent>,
 }
 
 /// Evidence that cannot be read back.
@@ -144,13 +156,19 @@ impl Kept {
                 Collected::Trouble(trouble) => Err(trouble),
             },
             violations: parse(store, record, VIOLATIONS)?,
-            elapsed_ms: if record.evidence.iter().any(|entry| entry.name == ELAPSED) {
-                Some(parse(store, record, ELAPSED)?)
-            } else {
-                None
-            },
+            elapsed_ms: parse_if_there(store, record, ELAPSED)?,
+            precedent: parse_if_there(store, record, PRECEDENT)?,
         })
     }
+}
+
+fn parse_if_there<T: for<'a> Deserialize<'a>>(
+    store: &Store,
+    record: &Record,
+    name: &'static str,
+) -> Result<Option<T>, EvidenceError> {
+    let is_there = record.evidence.iter().any(|entry| entry.name == name);
+    if is_there { parse(store, record, name).map(Some) } else { Ok(None) }
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(

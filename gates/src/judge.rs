@@ -1,7 +1,10 @@
 //! From samples to a verdict: a pure function, which knows no process, no file and no clock.
 
 mod alone;
+mod consistency;
 mod generations;
+mod inside;
+mod logits;
 mod texts;
 
 use records::metric::Measurement;
@@ -9,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::kind::budget;
+use crate::kind::oracle_consistency::Precedent;
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
@@ -104,17 +108,25 @@ fn sentences(violations: &[Violation]) -> String {
     sentences.join("; ")
 }
 
-/// Judges what was collected under a spec. `violations` are those of the reference, found while it was collected.
+/// Judges what was collected under a spec. `violations` are those of the reference, found while it was collected; `precedent` is
+/// what is on record about the oracle's own noise.
 pub fn judge(
     spec: &Spec,
     collected: &Result<Samples, Trouble>,
     violations: &[Violation],
+    precedent: Option<&Precedent>,
 ) -> Judgement {
     let judgement = match collected {
         Ok(Samples::Generations(samples)) => {
-            generations::judge(samples, spec.check.near_tie.as_ref())
+            let judgement = generations::judge(samples, spec.check.near_tie.as_ref());
+            consistency::beside(judgement, spec, precedent)
         }
         Ok(Samples::Texts(corpora)) => texts::judge(corpora),
+        Ok(Samples::Logits(chunks)) => logits::judge(spec.check.logits.as_ref(), chunks),
+        Ok(Samples::Consistency(sample)) => {
+            consistency::judge(spec.check.oracle_consistency.as_ref(), sample)
+        }
+        Ok(Samples::Inside(samples)) => inside::judge(spec, samples),
         Ok(Samples::Alone(samples)) => alone::judge(spec, samples),
         Err(trouble) => judge_trouble(trouble),
     };

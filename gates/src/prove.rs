@@ -2,7 +2,9 @@
 //!
 //! The first run is without a fault and must be green: a gate that is red anyway proves nothing.
 
+mod mirror;
 mod planted;
+mod stand_in;
 
 use std::time::Instant;
 
@@ -13,10 +15,12 @@ use crate::bench::{Bench, Circumstances};
 use crate::fault::{self, Act, CheckpointFile, Fault, FaultError, Target};
 use crate::interrupt::{self, Interrupted};
 use crate::judge::{self, Judgement};
+use crate::kind::oracle_consistency::Precedent;
 use crate::rule::Word;
 use crate::subject::{Subject, SubjectError};
 use crate::supplies::Wanted;
 use crate::{chain, collect};
+use mirror::Mirror;
 use planted::{PlantedSupplies, Remembered, Tampered};
 
 /// What became of one fault.
@@ -70,13 +74,18 @@ pub fn prove(
         return Err(ProveError::NoFaults(bench.gate.name.clone()));
     }
     let remembered = Remembered::of(bench.subject.transport);
-    let control = planted_bench(bench, bench.supplies, &remembered);
+    let golden = bench.supplies.golden().ok().flatten();
+    let mirror = Mirror::of(bench, &remembered);
+    let mut supplies = PlantedSupplies::over(bench.supplies, golden.clone(), bench.oracle);
+    supplies.mirror = mirror.as_ref();
+    let control = planted_bench(bench, &supplies, &remembered);
     let mut circumstances = Circumstances::default();
     let started = Instant::now();
     let collected = collect::collect(&control, &mut circumstances);
     interrupt::check()?;
     let spec = &bench.gate.spec;
-    let judgement = judge::judge(spec, &collected, &circumstances.violations)
+    let precedent = precedent(bench);
+    let judgement = judge::judge(spec, &collected, &circumstances.violations, precedent.as_ref())
         .timed(spec, circumstances.answers_ms());
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
@@ -90,8 +99,9 @@ pub fn prove(
     let ground = Ground {
         bench,
         remembered: &remembered,
+        mirror: mirror.as_ref(),
         checkpoint: circumstances.checkpoint.as_ref(),
-        golden: bench.supplies.golden().ok().flatten(),
+        golden,
         golden_folder,
         scratch: scratch.path(),
     };
@@ -104,6 +114,13 @@ pub fn prove(
         proofs.push(Proof { fault: fault.name, plants: fault.plants, caught, how, seconds });
     }
     Ok(Outcome::Tried(proofs))
+}
+
+/// Proofs read no store: the engine is judged beside an oracle that never contradicts itself, of as many cases.
+fn precedent(bench: &Bench<'_>) -> Option<Precedent> {
+    let cases = bench.workload?.cases.len() as u64;
+    let oracle = bench.oracle.filter(|_| bench.gate.spec.compares_choices())?;
+    Some(Precedent::of_a_silent_oracle(&oracle.name, cases))
 }
 
 /// A bench like `bench`, on the golden, with other supplies and another way to the subject.
@@ -121,7 +138,11 @@ fn planted_bench<'a>(
         identity: bench.identity,
         refusals: bench.refusals.clone(),
         supplies,
-        wanted: Wanted::Golden,
+        // Whole distributions have no golden, and here no oracle but the mirror.
+        wanted: match bench.gate.spec.check.logits {
+            Some(_) => Wanted::Either,
+            None => Wanted::Golden,
+        },
         progress: oracles::Progress::Silent,
     }
 }
@@ -130,6 +151,7 @@ fn planted_bench<'a>(
 struct Ground<'a> {
     bench: &'a Bench<'a>,
     remembered: &'a Remembered<'a>,
+    mirror: Option<&'a Mirror>,
     checkpoint: Option<&'a Checkpoint>,
     golden: Option<Golden>,
     golden_folder: Option<&'a std::path::Path>,
@@ -139,7 +161,9 @@ struct Ground<'a> {
 impl Ground<'_> {
     /// Whether the fault was caught, and by what.
     fn try_fault(&self, fault: &'static Fault) -> Result<(bool, String), ProveError> {
-        let mut supplies = PlantedSupplies::over(self.bench.supplies, self.golden.clone());
+        let mut supplies =
+            PlantedSupplies::over(self.bench.supplies, self.golden.clone(), self.bench.oracle);
+        supplies.mirror = self.mirror;
         let planted = match fault.act {
             Act::Checkpoint(plant) => self.plant_checkpoint(fault, plant)?.map(|path| {
                 supplies.checkpoint_path = Some(path);
@@ -147,6 +171,10 @@ impl Ground<'_> {
             Act::Golden(plant) => self.plant_golden(plant).map(|folder| {
                 supplies.golden_folder = Some(folder);
             }),
+            Act::Oracle(plant) => {
+                supplies.plant_oracle = Some(plant);
+                Ok(())
+            }
             Act::Request(_)
             | Act::Answer(_)
             | Act::Process(_)
@@ -165,8 +193,10 @@ impl Ground<'_> {
         let elapsed = circumstances.answers_ms();
         let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
         let spec = &bench.gate.spec;
+        let precedent = precedent(self.bench);
         let judgement =
-            judge::judge(spec, &collected, &circumstances.violations).timed(spec, elapsed);
+            judge::judge(spec, &collected, &circumstances.violations, precedent.as_ref())
+                .timed(spec, elapsed);
         let red = matches!(judgement.word, Word::Fail | Word::Void);
         Ok((red, format!("{}: {}", judgement.word.as_str(), judgement.reason)))
     }

@@ -82,6 +82,9 @@ fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
     let mut value = info.value.clone();
     if let Value::Object(object) = &mut value {
         object.insert("found_by".to_owned(), bench.identity.found_by.as_str().into());
+        if bench.is_crossed() {
+            object.insert("compared_with".to_owned(), "--oracle".into());
+        }
     }
     Subject {
         name: "plumb".to_owned(),

@@ -63,16 +63,24 @@ pub fn gravity(word: Word) -> u8 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "&str", try_from = "String")]
 pub enum Rule {
+    /// An oracle as in production does not say which backend computes.
+    Backend,
     /// The near-tie band is wider than the spread it cites.
     Band,
+    /// Prefixes of prompts were kept, or not, other than declared.
+    CachePolicy,
     /// The checkpoint differs, by hash, from the one the reference was taken on.
     Checkpoint,
+    /// Not as many requests were in work at once as were meant to be.
+    Concurrency,
     /// The host was busy with something else.
     Contend,
     /// A reference answer has not exactly the tokens that were asked for, or no numbers beside them.
     Count,
     /// The engine's binary, or `gate` itself, was not built from this source tree.
     Dirty,
+    /// An oracle as in production runs eager, or does not say that it does not.
+    Eager,
     /// A request failed, was answered partially, or was not answered.
     Failed,
     /// The golden cannot be read, or is not what was captured for this gate.
@@ -83,39 +91,51 @@ pub enum Rule {
     Profile,
     /// Nothing was compared.
     Skip,
+    /// An oracle as in production runs a path that is not fused, or does not say which.
+    Unfused,
     /// The two sides did not have the same work: other prompts, other lengths, other threads or context of the oracle.
     Workload,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
+        Self::Backend,
         Self::Band,
+        Self::CachePolicy,
         Self::Checkpoint,
+        Self::Concurrency,
         Self::Contend,
         Self::Count,
         Self::Dirty,
+        Self::Eager,
         Self::Failed,
         Self::Golden,
         Self::Pin,
         Self::Profile,
         Self::Skip,
+        Self::Unfused,
         Self::Workload,
     ];
 
     /// The id that records carry.
     pub fn id(self) -> &'static str {
         match self {
+            Self::Backend => "V-BACKEND",
             Self::Band => "V-BAND",
+            Self::CachePolicy => "V-CACHE-POLICY",
             Self::Checkpoint => "V-CKPT",
+            Self::Concurrency => "V-CONC",
             Self::Contend => "V-CONTEND",
             Self::Count => "V-COUNT",
             Self::Dirty => "V-DIRTY",
+            Self::Eager => "V-EAGER",
             Self::Failed => "V-FAILED",
             Self::Golden => "V-GOLDEN",
             Self::Pin => "V-PIN",
             Self::Profile => "V-PROFILE",
             Self::Skip => "V-SKIP",
+            Self::Unfused => "V-UNFUSED",
             Self::Workload => "V-WORKLOAD",
         }
     }
@@ -123,9 +143,18 @@ impl Rule {
     /// What breaks it, for `gate explain`.
     pub fn meaning(self) -> &'static str {
         match self {
+            Self::Backend => {
+                "the oracle was to run as in production and does not say which backend computes"
+            }
+            Self::CachePolicy => "no prompt came from the prefix cache where one was to be warm",
             Self::Band => "the near-tie band is wider than the spread of the oracle that it cites",
             Self::Checkpoint => {
                 "the checkpoint is not, by hash, the one the reference was taken on"
+            }
+            Self::Concurrency => "fewer requests were in work at once than were meant to be",
+            Self::Eager => "the oracle was to run as in production and runs eager, or does not say",
+            Self::Unfused => {
+                "the oracle was to run as in production and runs an unfused path, or does not say"
             }
             Self::Contend => "the host was busy with something else just before a timed start",
             Self::Count => {

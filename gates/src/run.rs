@@ -16,6 +16,7 @@ use records::store::{Store, StoreError};
 use crate::bench::{Bench, Circumstances};
 use crate::interrupt::{self, Interrupted};
 use crate::judge::{Judgement, Trouble};
+use crate::kind::oracle_consistency::Precedent;
 use crate::portable::{portable, portable_record};
 use crate::samples::Samples;
 use crate::{collect, evidence, judge, recording, report};
@@ -79,10 +80,13 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     interrupt::check()?;
     let spec = &bench.gate.spec;
     let elapsed = circumstances.answers_ms();
-    let judgement = judge::judge(spec, &collected, &circumstances.violations).timed(spec, elapsed);
-    let elapsed = spec.check.budget.is_some().then_some(elapsed);
+    let precedent = precedent(bench, &circumstances, &store)?;
     let violations = &circumstances.violations;
-    for file in evidence::of(&bench.gate.text, &collected, violations, elapsed) {
+    let judgement =
+        judge::judge(spec, &collected, violations, precedent.as_ref()).timed(spec, elapsed);
+    let elapsed = spec.check.budget.is_some().then_some(elapsed);
+    for file in evidence::of(&bench.gate.text, &collected, violations, elapsed, precedent.as_ref())
+    {
         draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
     }
     keep(destination, &collected)?;
@@ -98,6 +102,22 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let path = draft.commit(portable_record(draft_record, destination.home))?;
     let record = records::store::read_record(&path)?;
     Ok(finished(record, path, &judgement, &circumstances))
+}
+
+/// What is on record about the noise of the oracle that the engine is compared with, at the same pin and checkpoint.
+fn precedent(
+    bench: &Bench<'_>,
+    circumstances: &Circumstances,
+    store: &Store,
+) -> Result<Option<Precedent>, StoreError> {
+    let (Some(oracle), Some(checkpoint)) = (bench.oracle, &circumstances.checkpoint) else {
+        return Ok(None);
+    };
+    if !bench.gate.spec.compares_choices() {
+        return Ok(None);
+    }
+    let source = &oracle.declared.package.archive_sha256;
+    Ok(Precedent::latest(&store.read_all()?, &oracle.name, source, &checkpoint.sha256))
 }
 
 fn keep(

@@ -4,6 +4,9 @@ use oracles::golden::GoldenCase;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::alone::AloneSamples;
+use crate::kind::inside::InsideSamples;
+use crate::kind::logits::LogitChunk;
+use crate::kind::oracle_consistency::ConsistencySample;
 use crate::spec::Decoding;
 use crate::subject::{Defect, Generated, Tokenized, TopEntry};
 
@@ -15,6 +18,12 @@ pub enum Samples {
     Generations(Vec<GenerationSample>),
     /// Tokenised texts, one corpus a vocabulary.
     Texts(Vec<TextCorpus>),
+    /// Whole distributions, one chunk of the text each.
+    Logits(Vec<LogitChunk>),
+    /// What an oracle answered to itself.
+    Consistency(Box<ConsistencySample>),
+    /// How far values inside the model lie from the oracle's.
+    Inside(Box<InsideSamples>),
     /// What the engine answered where it is judged alone.
     Alone(Box<AloneSamples>),
 }

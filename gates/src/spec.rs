@@ -6,7 +6,10 @@
 mod agreement;
 mod alone;
 mod bounds;
+mod consistency;
 mod error;
+mod inside;
+mod logits;
 
 pub use agreement::{
     BandSource, Corpus, Decoding, Exception, NearTieCheck, TokenExactCheck, TokenizerCheck,
@@ -16,7 +19,13 @@ pub use alone::{
     Refused, RegressionCheck, SizeDependenceCheck, StartupCheck, UnusedTensor, WeightsCheck,
 };
 pub use bounds::{BandMnats, Because, FaultName, Positive, Top};
+pub use consistency::{Absent, Alpha, Condition, NoiseRateCheck, OracleConsistencyCheck};
 pub use error::SpecError;
+pub use inside::{
+    ActivationType, Band, BandOrigin, Degrees, Edit, FidelityCheck, LayersCheck, OpCase, OpGoldenCheck,
+    RelRms, Tolerance, Unit,
+};
+pub use logits::{ChunkTokens, LogitsCheck};
 
 use std::path::{Path, PathBuf};
 
@@ -97,6 +106,18 @@ pub struct Checks {
     pub token_exact: Option<TokenExactCheck>,
     /// Divergences within the oracle's own uncertainty.
     pub near_tie: Option<NearTieCheck>,
+    /// Whole distributions along a text.
+    pub logits: Option<LogitsCheck>,
+    /// Not more flips than the oracle's own.
+    pub noise_rate: Option<NoiseRateCheck>,
+    /// The oracle against itself.
+    pub oracle_consistency: Option<OracleConsistencyCheck>,
+    /// Values inside the model, layer by layer.
+    pub layers: Option<LayersCheck>,
+    /// The residual stream, beside a known difference.
+    pub activation_fidelity: Option<FidelityCheck>,
+    /// Single operations.
+    pub op_golden: Option<OpGoldenCheck>,
     /// The same requests, the same bytes.
     pub byte_identity: Option<ByteIdentityCheck>,
     /// Together as alone.
@@ -141,6 +162,18 @@ pub struct ProveSpec {
     pub cases: Vec<String>,
     /// Names of the faults (`gate explain` lists what each plants).
     pub faults: Vec<FaultName>,
+}
+
+impl Spec {
+    /// Whether the engine's choices are compared with an oracle's.
+    pub fn compares_choices(&self) -> bool {
+        self.check.token_exact.is_some()
+    }
+
+    /// Whether the engine is asked: a gate about an oracle alone does without it.
+    pub fn asks_engine(&self) -> bool {
+        self.check.oracle_consistency.is_none()
+    }
 }
 
 /// A spec together with its name and the digest of its bytes.
@@ -210,9 +243,16 @@ pub fn parse(text: &str, shown: &Path) -> Result<Spec, SpecError> {
 
 /// What one key demands of another.
 fn inconsistency(spec: &Spec) -> Option<&'static str> {
-    if spec.check.alone().is_empty() {
-        agreement::inconsistency(spec)
-    } else {
+    if let Some(check) = &spec.check.oracle_consistency {
+        return consistency::inconsistency(spec, check);
+    }
+    if !spec.check.alone().is_empty() {
         alone::inconsistency(spec)
+    } else if !spec.check.inside().is_empty() {
+        inside::inconsistency(spec)
+    } else if spec.check.logits.is_some() {
+        logits::inconsistency(spec)
+    } else {
+        agreement::inconsistency(spec)
     }
 }

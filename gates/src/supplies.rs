@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use oracles::checkpoint::{self, Checkpoint, CheckpointSpec};
 use oracles::golden::Golden;
-use oracles::launch::{self, LaunchSettings};
+use oracles::golden::tensors::TensorGolden;
+use oracles::launch::{self, LaunchSettings, Variant};
 use oracles::provision;
 use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
@@ -25,6 +26,21 @@ pub enum Wanted {
     Golden,
 }
 
+/// How an oracle is launched to be compared with itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// Requests that it may have in work at once.
+    pub sequences: u32,
+    /// What is otherwise than in the pinned launch.
+    pub variant: Variant,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { sequences: 1, variant: Variant::Pinned }
+    }
+}
+
 /// Where a gate's inputs come from.
 pub trait Supplies {
     /// The checkpoint, fetched when it is not resident.
@@ -37,8 +53,21 @@ pub trait Supplies {
         provision: bool,
     ) -> oracles::Result<Option<Box<dyn Oracle>>>;
 
+    /// Like [`Supplies::oracle`], launched in some way.
+    fn launched(
+        &self,
+        checkpoint: &Checkpoint,
+        way: Way,
+        provision: bool,
+    ) -> oracles::Result<Option<Box<dyn Oracle>>>;
+
     /// The oracle's golden for this gate, verified by its hashes.
     fn golden(&self) -> oracles::Result<Option<Golden>>;
+
+    /// The same of a gate whose golden is of tensors.
+    fn tensor_golden(&self) -> oracles::Result<Option<TensorGolden>> {
+        Ok(None)
+    }
 
     /// The folder of the vocabularies in the oracle's source; `None` when it is not provisioned and `provision` does not
     /// ask for that.
@@ -83,10 +112,21 @@ impl Supplies for HomeSupplies<'_> {
         checkpoint: &Checkpoint,
         provision: bool,
     ) -> oracles::Result<Option<Box<dyn Oracle>>> {
+        self.launched(checkpoint, Way::default(), provision)
+    }
+
+    fn launched(
+        &self,
+        checkpoint: &Checkpoint,
+        way: Way,
+        provision: bool,
+    ) -> oracles::Result<Option<Box<dyn Oracle>>> {
         let Some(provisioned) = self.provisioned(provision)? else { return Ok(None) };
         let settings = LaunchSettings {
             threads: self.launch.threads,
             context: self.launch.context,
+            sequences: way.sequences,
+            variant: way.variant,
             ..LaunchSettings::default()
         };
         let server = launch::launch(self.home, &provisioned, checkpoint, &settings, self.progress)?;
@@ -96,6 +136,13 @@ impl Supplies for HomeSupplies<'_> {
     fn golden(&self) -> oracles::Result<Option<Golden>> {
         match self.oracle {
             Some(oracle) => Golden::read(self.home, &oracle.name, self.gate),
+            None => Ok(None),
+        }
+    }
+
+    fn tensor_golden(&self) -> oracles::Result<Option<TensorGolden>> {
+        match self.oracle {
+            Some(oracle) => TensorGolden::read(self.home, &oracle.name, self.gate),
             None => Ok(None),
         }
     }

@@ -1,8 +1,12 @@
 //! The validity rules, each one function with its id. All are asked and all that are broken are reported.
 
+mod consistency;
 mod launch;
+mod scores;
 
+pub use consistency::consistency;
 pub use launch::launch;
+pub use scores::scores;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::{GoldenCase, GoldenManifest, Noise};

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import sys
+import types
 
 # Standard output carries answers alone: whatever a library prints there goes to the log.
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -21,7 +22,13 @@ os.dup2(2, 1)
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, DynamicCache, GenerationConfig  # noqa: E402
+from transformers import Qwen3Config  # noqa: E402
+from transformers.activations import ACT2FN  # noqa: E402
+from transformers.integrations.gguf import dequant as gguf  # noqa: E402
+from transformers.models.glm import modeling_glm as glm  # noqa: E402
+from transformers.models.qwen3 import modeling_qwen3 as qwen3  # noqa: E402
 
 # Each of these replaces code of a model by another whose numbers differ, when it can be imported.
 REPLACING = ["kernels", "flash_attn", "fla", "causal_conv1d", "mamba_ssm", "liger_kernel"]
@@ -119,29 +126,47 @@ class Driver:
         if len(prompt_ids) + max_tokens > self.context:
             raise Refusal(f"{len(prompt_ids)} and {max_tokens} tokens do not fit into a context of {self.context}")
         cache = DynamicCache(config=self.model.config)
-        ids, steps, reason = [], [], "length"
+        row = Row(self, {"max_tokens": max_tokens, "top_logprobs": top_logprobs, "ignore_eos": ignore_eos})
         given = prompt_ids
-        while len(ids) < max_tokens:
-            logits = self.forward(given, cache).logits[0, -1].float()
-            allowed = logits.clone()
-            if ignore_eos:
-                allowed[self.ends] = -torch.inf
-            chosen = lowest_of_greatest(allowed)
-            if top_logprobs:
-                steps.append(step(logits, chosen, top_logprobs))
-            ids.append(chosen)
-            given = [chosen]
-            if chosen in self.ends:
-                reason = "stop"
-                break
-        shown_ids = ids[:-1] if reason == "stop" else ids
-        return {"ids": ids, "text": self.text(shown_ids), "finish_reason": reason, "steps": steps}
+        while not row.reason:
+            given = [row.take(self.forward(given, cache).logits[0, -1].float())]
+        return row.answer()
+
+    def complete_together(self, requests):
+        """A batch: the shorter prompts are padded on the left, and what is padded is masked. A row that is done goes on
+        unheard until all are."""
+        for request in requests:
+            self.check(request["prompt_ids"])
+        width = max(len(request["prompt_ids"]) for request in requests)
+        longest = max(request["max_tokens"] for request in requests)
+        if width + longest > self.context:
+            raise Refusal(f"{width} and {longest} tokens do not fit into a context of {self.context}")
+        padding = [width - len(request["prompt_ids"]) for request in requests]
+        given = torch.tensor([[0] * pad + r["prompt_ids"] for pad, r in zip(padding, requests)])
+        mask = torch.tensor([[0] * pad + [1] * (width - pad) for pad in padding])
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        cache = DynamicCache(config=self.model.config)
+        rows = [Row(self, request) for request in requests]
+        while not all(row.reason for row in rows):
+            output = self.model(
+                input_ids=given, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True
+            )
+            chosen = [row.take(logits.float()) for row, logits in zip(rows, output.logits[:, -1])]
+            given = torch.tensor([[id] for id in chosen])
+            mask = torch.cat([mask, torch.ones_like(given)], dim=-1)
+            positions = positions[:, -1:] + 1
+        return [row.answer() for row in rows]
+
+    def prefill(self, prompt_ids, ids, positions, top_logprobs):
+        """What is chosen at some positions behind the prompt, all read from one forward pass."""
+        self.check(prompt_ids + ids)
+        logits = self.forward(prompt_ids + ids, None).logits[0]
+        rows = [logits[len(prompt_ids) - 1 + position].float() for position in positions]
+        return [step(row, lowest_of_greatest(row), top_logprobs) for row in rows]
 
     def dump(self, ids, path, layers):
         """Logits of every position and, if asked, the residual stream: `hidden_states.0` after the embedding,
         `hidden_states.N` after layer N, of which the last has passed the final norm."""
-        from safetensors.torch import save_file
-
         self.check(ids)
         output = self.forward(ids, None, hidden=layers)
         # The head's own rows, in the dtype in which they were computed.
@@ -152,6 +177,25 @@ class Driver:
         save_file(tensors, path)
         return {"tensors": {name: list(tensor.shape) for name, tensor in tensors.items()}}
 
+    def inside(self, ids, within_layers, path):
+        """Values inside the model, a row a token, under the names of the engine's taps; `layer.N.NAME` within layers."""
+        self.check(ids)
+        with Listener(self.model) as listener:
+            output = self.forward(ids, None)
+        tensors = {**listener.heard, "logits": output.logits[0].contiguous()}
+        return saved({name: value for name, value in tensors.items() if within_layers or name.count(".") < 2}, path)
+
+    def op(self, op, dtype, sizes, args, seed, path):
+        """One operation on drawn inputs: `inputs.NAME` and `outputs.NAME`."""
+        name = op.replace("-", "_")
+        if name not in Operations.NAMES:
+            raise Refusal(f"no operation {op!r}")
+        operation = getattr(Operations(seed, getattr(torch, dtype)), name)
+        given, answers = operation(**sizes, **args)
+        tensors = {f"inputs.{name}": tensor for name, tensor in given.items()}
+        tensors |= {f"outputs.{name}": tensor for name, tensor in answers.items()}
+        return saved(tensors, path)
+
     def check(self, ids):
         size = self.model.get_input_embeddings().weight.shape[0]
         if not ids:
@@ -159,13 +203,194 @@ class Driver:
         if max(ids) >= size:
             raise Refusal(f"token {max(ids)} is not among {size}")
 
-    VERBS = {"tokenize", "detokenize", "render_chat", "complete", "dump"}
+    VERBS = {"tokenize", "detokenize", "render_chat", "complete", "complete_together", "prefill", "dump", "inside", "op"}
 
     def answer(self, request):
         verb = request.pop("verb", None)
         if verb not in self.VERBS:
             raise Refusal(f"no verb {verb!r}")
         return getattr(self, verb)(**request)
+
+
+class Row:
+    """One greedy completion, token by token."""
+
+    def __init__(self, driver, request):
+        self.driver, self.request = driver, request
+        self.ids, self.steps, self.reason = [], [], None
+
+    def take(self, logits):
+        """The choice behind these logits; of a row that is done it counts for nothing."""
+        allowed = logits.clone()
+        if self.request["ignore_eos"]:
+            allowed[self.driver.ends] = -torch.inf
+        chosen = lowest_of_greatest(allowed)
+        if self.reason:
+            return chosen
+        if self.request["top_logprobs"]:
+            self.steps.append(step(logits, chosen, self.request["top_logprobs"]))
+        self.ids.append(chosen)
+        if chosen in self.driver.ends:
+            self.reason = "stop"
+        elif len(self.ids) >= self.request["max_tokens"]:
+            self.reason = "length"
+        return chosen
+
+    def answer(self):
+        shown_ids = self.ids[:-1] if self.reason == "stop" else self.ids
+        text = self.driver.text(shown_ids)
+        return {"ids": self.ids, "text": text, "finish_reason": self.reason, "steps": self.steps}
+
+
+class Listener:
+    """Hears the values inside a decoder of Llama's shape while it runs, under the names of the engine's taps."""
+
+    def __init__(self, model):
+        self.model, self.heard, self.undo = model, {}, []
+
+    def __enter__(self):
+        try:
+            self.listen(self.model.model)
+        except AttributeError as error:
+            self.__exit__()
+            raise Refusal(f"the values inside {type(self.model).__name__} have other names: {error}") from error
+        return self
+
+    def __exit__(self, *_):
+        for undo in self.undo:
+            undo()
+
+    def listen(self, decoder):
+        self.output("embed", decoder.embed_tokens)
+        for index, layer in enumerate(decoder.layers):
+            name, attention, mlp = f"layer.{index}", layer.self_attn, layer.mlp
+            self.output(f"{name}.attention_norm", layer.input_layernorm)
+            self.input(f"{name}.attended", attention.o_proj)
+            self.output(f"{name}.attention", attention.o_proj)
+            self.input(f"{name}.middle", layer.post_attention_layernorm)
+            self.output(f"{name}.mlp_norm", layer.post_attention_layernorm)
+            self.output(f"{name}.gate", mlp.gate_proj)
+            self.output(f"{name}.up", mlp.up_proj)
+            self.input(f"{name}.gated", mlp.down_proj)
+            self.output(f"{name}.mlp", mlp)
+            self.output(name, layer)
+        self.output("norm", decoder.norm)
+        self.heads(sys.modules[type(decoder.layers[0].self_attn).__module__])
+
+    def heads(self, module):
+        """Queries, keys and values as attention gets them: no module's output, so its function is called through us."""
+        function = module.eager_attention_forward
+
+        def heard(attention, query, key, value, *rest, **more):
+            for name, heads in [("query", query), ("key", key), ("value", value)]:
+                self.keep(f"layer.{attention.layer_idx}.{name}", heads.transpose(1, 2).flatten(2))
+            return function(attention, query, key, value, *rest, **more)
+
+        module.eager_attention_forward = heard
+        self.undo.append(lambda: setattr(module, "eager_attention_forward", function))
+
+    def output(self, name, module):
+        hook = module.register_forward_hook(lambda _, given, output: self.keep(name, output))
+        self.undo.append(hook.remove)
+
+    def input(self, name, module):
+        hook = module.register_forward_pre_hook(lambda _, given: self.keep(name, given[0]))
+        self.undo.append(hook.remove)
+
+    def keep(self, name, value):
+        # A copy: what follows may be computed in place.
+        self.heard[name] = value[0].detach().clone().contiguous()
+
+
+class Operations:
+    """Single operations on drawn inputs, each computed by the code that models run. A method gives the inputs and the
+    outputs, both by name; its keywords are sizes, and constants of the operation."""
+
+    NAMES = {"add", "argmax", "attention", "embedding", "linear", "rms_norm", "rope", "silu_mul"}
+
+    def __init__(self, seed, dtype):
+        self.generator = torch.Generator().manual_seed(seed)
+        self.dtype = dtype
+
+    def draw(self, *shape):
+        return torch.randn(shape, generator=self.generator).to(self.dtype)
+
+    def whole(self, below, *shape):
+        return torch.randint(below, shape, generator=self.generator)
+
+    def add(self, rows, width):
+        x, y = self.draw(rows, width), self.draw(rows, width)
+        return {"x": x, "y": y}, {"out": x + y}
+
+    def silu_mul(self, rows, width):
+        gate, up = self.draw(rows, width), self.draw(rows, width)
+        return {"gate": gate, "up": up}, {"out": ACT2FN["silu"](gate) * up}
+
+    def rms_norm(self, rows, width, piece, eps):
+        norm = qwen3.Qwen3RMSNorm(piece, eps)
+        norm.weight.data = 1 + self.draw(piece) / 8
+        x = self.draw(rows, width)
+        return {"x": x, "weight": norm.weight.data}, {"out": norm(x.view(rows, -1, piece)).view(rows, width)}
+
+    def rope(self, rows, heads, start, base, dim, pairs):
+        """Positions from `start` on; GLM turns adjacent values, Qwen3 the two halves of a head."""
+        turn = {"halves": qwen3.apply_rotary_pos_emb, "adjacent": glm.apply_rotary_pos_emb}[pairs]
+        parameters = {"rope_type": "default", "rope_theta": base}
+        config = Qwen3Config(head_dim=dim, rope_parameters=parameters, max_position_embeddings=start + rows)
+        x, positions = self.draw(rows, heads * dim), torch.arange(start, start + rows)
+        cos, sin = qwen3.Qwen3RotaryEmbedding(config)(x, positions[None])
+        split = x.view(1, rows, heads, dim).transpose(1, 2)
+        out, _ = turn(split, split, cos, sin)
+        return {"x": x, "positions": positions}, {"out": out.transpose(1, 2).reshape(rows, heads * dim)}
+
+    def attention(self, rows, heads, key_value_heads, dim, past):
+        """Causal, with `past` positions before the first row."""
+        seen = past + rows
+        query = self.draw(rows, heads * dim)
+        key, value = self.draw(seen, key_value_heads * dim), self.draw(seen, key_value_heads * dim)
+        mask = torch.full((rows, seen), torch.finfo(self.dtype).min, dtype=self.dtype).triu(past + 1)
+        split = [each.view(1, len(each), -1, dim).transpose(1, 2) for each in (query, key, value)]
+        shape = types.SimpleNamespace(num_key_value_groups=heads // key_value_heads, training=False)
+        out, _ = qwen3.eager_attention_forward(shape, *split, mask[None, None], scaling=dim**-0.5)
+        return {"query": query, "key": key, "value": value}, {"out": out.reshape(rows, heads * dim)}
+
+    def linear(self, rows, inputs, outputs, bias=False, weight_format=None):
+        x = self.draw(rows, inputs)
+        stored, weight = self.weight(outputs, inputs, weight_format)
+        given = {"x": x, "weight": stored}
+        if bias:
+            given["bias"] = self.draw(outputs)
+        return given, {"out": torch.nn.functional.linear(x, weight, given.get("bias"))}
+
+    def embedding(self, rows, vocabulary, width, weight_format=None):
+        stored, table = self.weight(vocabulary, width, weight_format)
+        ids = self.whole(vocabulary, rows)
+        return {"ids": ids, "weight": stored}, {"out": torch.nn.functional.embedding(ids, table)}
+
+    def argmax(self, rows, vocabulary, values):
+        """So few different values that the highest one occurs several times."""
+        logits = self.whole(values, rows, vocabulary).to(self.dtype)
+        return {"logits": logits}, {"ids": torch.tensor([lowest_of_greatest(row) for row in logits])}
+
+    def weight(self, rows, columns, named):
+        """A matrix as it is stored and as it is multiplied with: dense, or random blocks with scales that are numbers."""
+        if named is None:
+            dense = (self.draw(rows, columns).float() / columns**0.5).to(self.dtype)
+            return dense, dense
+        kind = next(kind for kind, name in gguf.GGML_NAME.items() if name == named)
+        length, size = gguf.GGML_BLOCK[kind]
+        blocks = self.whole(256, rows, columns // length, size).to(torch.uint8)
+        for offset in {"Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}[named]:
+            scales = torch.rand(rows, columns // length, 1, generator=self.generator) / 1024
+            blocks[:, :, offset : offset + 2] = scales.to(torch.float16).view(torch.uint8)
+        stored = blocks.view(rows, -1)
+        return stored, gguf.dequantize(stored.flatten(), kind, torch.float32).view(rows, columns).to(self.dtype)
+
+
+def saved(tensors, path):
+    save_file({name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}, path)
+    shown = {name: [str(tensor.dtype).removeprefix("torch."), list(tensor.shape)] for name, tensor in tensors.items()}
+    return {"tensors": shown}
 
 
 def lowest_of_greatest(logits):

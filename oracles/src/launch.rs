@@ -11,8 +11,11 @@ use crate::checkpoint::Checkpoint;
 use crate::process::{Group, POLL};
 use crate::provision::Provisioned;
 use crate::registry::{Protocol, Provisioner};
-use crate::verbs::{Completion, CompletionRequest, Identity, Message, Oracle, VerbError};
-use crate::{Home, Progress, Result, logs, provision};
+use crate::verbs::{
+    Cached, Completion, CompletionRequest, Identity, Message, Oracle, PrefillRequest, ScoredChunk,
+    Step, TensorQuestion, Together, VerbError,
+};
+use crate::{Home, Progress, Result, logs, provision, verbs};
 
 mod answer;
 mod container;
@@ -21,13 +24,17 @@ mod error;
 mod http;
 mod llama_server;
 mod python;
+mod score;
 mod start;
+mod together;
+mod variant;
 mod vllm;
 
 pub use error::LaunchError;
 
 pub use crate::process::stop_all;
 use start::Start;
+pub use variant::Variant;
 
 /// How an oracle is launched. The default is the one goldens are captured with. Each protocol uses what it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +49,10 @@ pub struct LaunchSettings {
     pub ubatch: u32,
     /// In what the weights are held and activations are rounded; a GGUF file decides that itself.
     pub dtype: Dtype,
-    /// Sequences of a batch.
+    /// Sequences of a batch, each with `context` tokens.
     pub sequences: u32,
+    /// What is otherwise than in the pinned launch.
+    pub variant: Variant,
     /// Refuse an oracle that does not run as it does in production, or that does not say.
     pub production: bool,
     /// More arguments, after those of the registry file.
@@ -90,6 +99,7 @@ impl Default for LaunchSettings {
             dtype: Dtype::Bfloat16,
             // Alone in its batch, so that no other request decides how it is computed.
             sequences: 1,
+            variant: Variant::Pinned,
             production: false,
             arguments: Vec::new(),
             ready_timeout: Duration::from_mins(10),
@@ -107,9 +117,38 @@ trait Client: Debug + Send {
     fn detokenize(&mut self, ids: &[u32]) -> Result<String, VerbError>;
     fn render_chat(&mut self, messages: &[Message]) -> Result<String, VerbError>;
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError>;
+    /// See [`Oracle::complete_together`]; `None` where the protocol has no such verb.
+    fn complete_together(
+        &mut self,
+        _: &[CompletionRequest],
+        _width: u32,
+    ) -> Option<Result<Together, VerbError>> {
+        None
+    }
+    /// See [`Oracle::complete_cached`]; `None` where the protocol, or this launch of it, has no such verb.
+    fn complete_cached(&mut self, _: &CompletionRequest) -> Option<Result<Cached, VerbError>> {
+        None
+    }
+    /// See [`Oracle::prefill`]; `None` where rankings inside a prompt are not reported.
+    fn prefill(&mut self, _: &PrefillRequest) -> Option<Result<Vec<Step>, VerbError>> {
+        None
+    }
     /// See [`Server::dump`]; `None` where the protocol has no such verb.
     fn dump(&mut self, _: &[u32], _: &Path, _layers: bool) -> Option<Result<(), VerbError>> {
         None
+    }
+    /// See [`Oracle::tensors`]; `None` where the protocol has no such verb.
+    fn tensors(&mut self, _: &TensorQuestion, _: &Path) -> Option<Result<(), VerbError>> {
+        None
+    }
+    /// Log-probabilities of the whole vocabulary behind each of `ids`, in their order; the last may be left out. `None`
+    /// where the protocol has no such verb.
+    fn rows(&mut self, _ids: &[u32]) -> Option<Result<Vec<Vec<f32>>, VerbError>> {
+        None
+    }
+    /// See [`Oracle::score`]; `None` where the protocol cannot.
+    fn score(&mut self, text: &str, context: usize) -> Option<Result<Vec<ScoredChunk>, VerbError>> {
+        score::by_rows(self, text, context)
     }
 }
 
@@ -235,5 +274,46 @@ impl Oracle for Server {
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError> {
         let answer = self.client.complete(request);
         self.judged("complete", answer)
+    }
+
+    fn complete_together(
+        &mut self,
+        requests: &[CompletionRequest],
+        width: u32,
+    ) -> Result<Together, VerbError> {
+        let verb = "complete_together";
+        match self.client.complete_together(requests, width) {
+            Some(answer) => self.judged(verb, answer),
+            None => Err(verbs::not_offered(self, verb)),
+        }
+    }
+
+    fn complete_cached(&mut self, request: &CompletionRequest) -> Result<Cached, VerbError> {
+        let verb = "complete_cached";
+        match self.client.complete_cached(request) {
+            Some(answer) => self.judged(verb, answer),
+            None => Err(verbs::not_offered(self, verb)),
+        }
+    }
+
+    fn prefill(&mut self, request: &PrefillRequest) -> Result<Vec<Step>, VerbError> {
+        match self.client.prefill(request) {
+            Some(answer) => self.judged("prefill", answer),
+            None => verbs::prefill_each(self, request),
+        }
+    }
+
+    fn tensors(&mut self, question: &TensorQuestion, path: &Path) -> Result<(), VerbError> {
+        match self.client.tensors(question, path) {
+            Some(answer) => self.judged("tensors", answer),
+            None => Err(verbs::not_offered(self, "tensors")),
+        }
+    }
+
+    fn score(&mut self, text: &str, context: usize) -> Result<Vec<ScoredChunk>, VerbError> {
+        match self.client.score(text, context) {
+            Some(answer) => self.judged("score", answer),
+            None => Err(verbs::not_offered(self, "score")),
+        }
     }
 }

@@ -1,9 +1,17 @@
 //! What any oracle answers. `Oracle` is object safe, so a gate is tested against a mock.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+mod conditions;
+mod scored;
+mod tensors;
+
+pub use conditions::{Cached, PrefillRequest, Together, not_offered, prefill_each};
+pub use scored::ScoredChunk;
+pub use tensors::{InsideQuestion, OpQuestion, TensorQuestion};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +119,36 @@ pub trait Oracle {
 
     /// A greedy completion.
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError>;
+
+    /// Greedy completions of `requests`, `width` of them in work at once. An oracle without this verb refuses it: answering
+    /// one after the other is not the same question.
+    fn complete_together(
+        &mut self,
+        _requests: &[CompletionRequest],
+        _width: u32,
+    ) -> Result<Together, VerbError> {
+        Err(not_offered(self, "complete_together"))
+    }
+
+    /// A greedy completion that may use what was kept of the prompt from an earlier request.
+    fn complete_cached(&mut self, _request: &CompletionRequest) -> Result<Cached, VerbError> {
+        Err(not_offered(self, "complete_cached"))
+    }
+
+    /// The choice and the ranking behind each prefix that is asked about, the prefix evaluated as a prompt.
+    fn prefill(&mut self, request: &PrefillRequest) -> Result<Vec<Step>, VerbError> {
+        prefill_each(self, request)
+    }
+
+    /// Writes a safetensors file of tensors.
+    fn tensors(&mut self, _question: &TensorQuestion, _path: &Path) -> Result<(), VerbError> {
+        Err(not_offered(self, "tensors"))
+    }
+
+    /// Whole distributions along `text`, cut into chunks of `context` tokens; what fills no chunk is left out.
+    fn score(&mut self, _text: &str, _context: usize) -> Result<Vec<ScoredChunk>, VerbError> {
+        Err(not_offered(self, "score"))
+    }
 }
 
 /// Why an oracle gave no answer.

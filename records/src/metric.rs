@@ -58,6 +58,11 @@ metrics! {
     ChoiceRank, "choice_rank", "rank", "Place of the oracle's most probable token in our ranking, at one position; 1 is our own choice.";
     Perplexity, "perplexity", "1", "Exponential of our mean negative log-likelihood of the token that follows.";
     OraclePerplexity, "oracle_perplexity", "1", "The same of the oracle.";
+    IsolatedDistance, "isolated_distance", "1", "Relative root mean square of the difference of a value inside one layer from the oracle's, both computed from the oracle's residual stream before that layer; of the token where it is largest.";
+    ValueDistance, "value_distance", "1", "Relative root mean square of the difference of a value inside the model from the oracle's, both computed from the token ids.";
+    RotationDegrees, "rotation_degrees", "degree", "Median angle over a prompt's tokens between our residual stream and the oracle's.";
+    EditDistance, "edit_distance", "1", "Relative root mean square by which editing one word of the prompt changes the oracle's own residual stream, over the tokens from the edit on.";
+    ElementDifference, "element_difference", "1", "Absolute difference of an element of an operation's output from the oracle's.";
     SizeDifferenceMnats, "size_difference_mnats", "mnat", "Absolute difference of the log-probability of the same choice behind the same prompt, run in one piece and token by token.";
     ResidentBytes, "resident_bytes", "byte", "Bytes of weights the subject keeps in memory.";
     PeakRssBytes, "peak_rss_bytes", "byte", "Largest resident set of the process tree, sampled while it ran.";

@@ -47,7 +47,8 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
 pub(super) fn explain(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
     // A corpus that brings its own answers has no golden, nor has a gate without an oracle.
-    let has_golden = declared.workload.is_some() && declared.oracle.is_some();
+    let spec = &declared.gate.spec;
+    let has_golden = declared.workload.is_some() && declared.oracle.is_some() && spec.asks_engine();
     let golden = has_golden.then(|| declared.supplies(context).golden());
     super::print(&explanation(&declared, golden.as_ref()))?;
     Ok(0)

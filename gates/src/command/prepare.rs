@@ -45,6 +45,15 @@ impl Declared {
         Ok(Self { gate, workload, regressions, oracle })
     }
 
+    /// The same gate, compared with the oracle of that name.
+    pub(super) fn against(mut self, context: &Context, name: &str) -> Result<Self, CommandError> {
+        if self.oracle.is_none() {
+            return Err(CommandError::NothingToCross(self.gate.name));
+        }
+        self.oracle = Some(OracleSpec::load(&context.home, name)?);
+        Ok(self)
+    }
+
     /// Only the cases that faults are tried on.
     pub(super) fn for_proofs(mut self) -> Result<Self, CommandError> {
         if let (Some(workload), Some(path)) = (&self.workload, &self.gate.spec.inputs) {
@@ -83,11 +92,15 @@ impl Declared {
             },
             refusals: [
                 validity::harness(crate::HARNESS_SHA256, engine.harness.as_deref()),
-                validity::dirty(
-                    &identity.info.source_sha256,
-                    engine.tree.as_deref(),
-                    identity.found_by,
-                ),
+                spec.asks_engine()
+                    .then(|| {
+                        validity::dirty(
+                            &identity.info.source_sha256,
+                            engine.tree.as_deref(),
+                            identity.found_by,
+                        )
+                    })
+                    .flatten(),
             ]
             .into_iter()
             .flatten()

@@ -33,6 +33,17 @@ mod misread_shape;
 mod nameless_refusal;
 mod nan_logit;
 mod nan_logprob;
+mod oracle;
+mod oracle_batch;
+mod oracle_cache;
+mod oracle_cold;
+mod oracle_execution;
+mod oracle_nan;
+mod oracle_prefill;
+mod oracle_queue;
+mod oracle_repeat;
+mod oracle_repeat_bit;
+mod oracle_short;
 mod perturbed_head;
 mod raised_epsilon;
 mod renamed_special;
@@ -54,6 +65,7 @@ mod wide_rows;
 mod wrong_length;
 
 pub use checkpoint_file::CheckpointFile;
+pub use oracle::{Occasion, OracleAnswer};
 
 use std::path::Path;
 
@@ -84,6 +96,8 @@ pub enum Act {
     Exchange(fn(&Question, &mut RawAnswer)),
     /// On the clock: how long a run seems to have taken, in milliseconds.
     Clock(fn(u64) -> u64),
+    /// On what an oracle answers when it is compared with itself.
+    Oracle(fn(Occasion, &mut OracleAnswer)),
     /// On a copy of the golden's folder.
     Golden(fn(&Path) -> std::io::Result<()>),
 }
@@ -181,6 +195,16 @@ pub const ALL: &[Fault] = &[
     wide_rows::FAULT,
     second_batch::FAULT,
     slow_run::FAULT,
+    oracle_repeat::FAULT,
+    oracle_repeat_bit::FAULT,
+    oracle_batch::FAULT,
+    oracle_queue::FAULT,
+    oracle_short::FAULT,
+    oracle_cache::FAULT,
+    oracle_cold::FAULT,
+    oracle_prefill::FAULT,
+    oracle_execution::FAULT,
+    oracle_nan::FAULT,
     shifted_rows::FAULT,
     scaled_logits::FAULT,
     nan_logit::FAULT,

@@ -1,16 +1,21 @@
 //! The kinds of comparison, one module each. A kind is a pure function from samples to findings.
 
+pub mod activation_fidelity;
 pub mod alone;
 pub mod async_identity;
 pub mod budget;
 pub mod byte_identity;
+pub mod comparison;
 pub mod flags;
 pub mod heeded;
 pub mod identity;
+pub mod inside;
+pub mod layers;
 pub mod logits;
 pub mod memory;
 pub mod near_tie;
 pub mod noise_rate;
+pub mod op_golden;
 pub mod oracle_consistency;
 pub mod ranks;
 pub mod regression;
@@ -35,6 +40,7 @@ pub fn names(spec: &Spec) -> Vec<&'static str> {
     ]
     .into_iter()
     .flatten()
+    .chain(checks.inside().iter().map(inside::Inside::name))
     .chain(checks.alone().iter().map(alone::Alone::name))
     .chain(checks.budget.as_ref().map(|_| budget::NAME))
     .collect()
@@ -62,6 +68,7 @@ pub fn explain(spec: &Spec) -> Vec<(&'static str, String)> {
     if let Some(check) = &checks.logits {
         lines.push((logits::NAME, logits::explain(check)));
     }
+    lines.extend(checks.inside().iter().map(|check| (check.name(), check.explain())));
     lines.extend(checks.alone().iter().map(|check| (check.name(), check.explain())));
     if let Some(check) = &checks.budget {
         lines.push((budget::NAME, budget::explain(check)));

@@ -6,13 +6,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use oracles::checkpoint::Checkpoint;
+use oracles::golden::tensors::TensorGolden;
 use oracles::golden::{Golden, GoldenCase};
+use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
 use serde_json::Value;
 
-use crate::fault::{Act, Fault};
+use crate::fault::{Act, Fault, Occasion, OracleAnswer};
 use crate::subject::{Question, RawAnswer, SubjectError, Transport, Verb};
-use crate::supplies::Supplies;
+use crate::supplies::{Supplies, Way};
+
+use super::mirror::Mirror;
+use super::stand_in::StandIn;
 
 /// A transport that asks each question once: faults on answers need not compute them anew.
 pub(super) struct Remembered<'a> {
@@ -73,6 +78,7 @@ impl Transport for Tampered<'_> {
             | Act::Checkpoint(_)
             | Act::Exchange(_)
             | Act::Clock(_)
+            | Act::Oracle(_)
             | Act::Golden(_) => {}
         }
         Ok(answer)
@@ -93,14 +99,29 @@ fn edit(lines: &mut Vec<String>, change: impl FnOnce(&mut Vec<Value>)) {
 pub(super) struct PlantedSupplies<'a> {
     inner: &'a dyn Supplies,
     golden: Option<Golden>,
+    oracle: Option<&'a OracleSpec>,
+    pub(super) mirror: Option<&'a Mirror>,
+    pub(super) plant_oracle: Option<fn(Occasion, &mut OracleAnswer)>,
     pub(super) checkpoint_path: Option<PathBuf>,
     pub(super) golden_folder: Option<PathBuf>,
 }
 
 impl<'a> PlantedSupplies<'a> {
-    /// Like `inner`, with a golden that was read before.
-    pub(super) fn over(inner: &'a dyn Supplies, golden: Option<Golden>) -> Self {
-        Self { inner, golden, checkpoint_path: None, golden_folder: None }
+    /// Like `inner`, with a golden that was read before, and a stand-in for the oracle where it is compared with itself.
+    pub(super) fn over(
+        inner: &'a dyn Supplies,
+        golden: Option<Golden>,
+        oracle: Option<&'a OracleSpec>,
+    ) -> Self {
+        Self {
+            inner,
+            golden,
+            oracle,
+            mirror: None,
+            plant_oracle: None,
+            checkpoint_path: None,
+            golden_folder: None,
+        }
     }
 }
 
@@ -114,13 +135,32 @@ impl Supplies for PlantedSupplies<'_> {
     }
 
     fn oracle(&self, _: &Checkpoint, _: bool) -> oracles::Result<Option<Box<dyn Oracle>>> {
-        Ok(None)
+        Ok(self.mirror.map(|mirror| Box::new(mirror.clone()) as Box<_>))
+    }
+
+    fn launched(
+        &self,
+        _: &Checkpoint,
+        way: Way,
+        _: bool,
+    ) -> oracles::Result<Option<Box<dyn Oracle>>> {
+        let stand_in = |oracle| Box::new(StandIn::of(oracle, way, self.plant_oracle)) as Box<_>;
+        Ok(self.oracle.map(stand_in))
     }
 
     fn golden(&self) -> oracles::Result<Option<Golden>> {
         match &self.golden_folder {
             Some(folder) => Golden::read_dir(folder),
+            // Where it could not be read, why that is.
+            None if self.golden.is_none() => self.inner.golden(),
             None => Ok(self.golden.clone()),
+        }
+    }
+
+    fn tensor_golden(&self) -> oracles::Result<Option<TensorGolden>> {
+        match &self.golden_folder {
+            Some(folder) => TensorGolden::read_dir(folder),
+            None => self.inner.tensor_golden(),
         }
     }
 

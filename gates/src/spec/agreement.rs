@@ -109,6 +109,9 @@ pub(super) fn inconsistency(spec: &Spec) -> Option<&'static str> {
             "[check.near-tie] adjudicates the divergences of [check.token-exact]: add that table",
         );
     }
+    if checks.noise_rate.is_some() && checks.near_tie.is_none() {
+        return Some("[check.noise-rate] counts the ties of [check.near-tie]: add that table");
+    }
     if spec.oracle.is_none() {
         return Some("`oracle` is needed by this check: name a file of oracles/registry");
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::verbs::{Completion, CompletionRequest, FinishReason, Step, VerbError};
+use crate::verbs::{Completion, CompletionRequest, FinishReason, PrefillRequest, Step, VerbError};
 
 /// What is wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,6 +108,24 @@ pub(super) fn greedy(step: &Step, request: &CompletionRequest, key: &str) -> Res
     }
     let expected = format!("the most probable token ({best:?})");
     Err(Fault::new(key, expected, format!("{} ({:?})", step.id, step.logprob)))
+}
+
+/// The steps inside a prompt, checked in everything that the request decides: one a position, greedy, ranked.
+pub(super) fn prefilled(
+    steps: Vec<Step>,
+    request: &PrefillRequest,
+    vocabulary: usize,
+) -> Result<Vec<Step>, Fault> {
+    let ids: Vec<u32> = steps.iter().map(|step| step.id).collect();
+    let asked = CompletionRequest {
+        prompt_ids: Vec::new(),
+        max_tokens: request.positions.len() as u32,
+        top_logprobs: request.top_logprobs,
+        ignore_eos: false,
+    };
+    let (text, finish_reason) = (String::new(), FinishReason::Length);
+    complete(Completion { ids, text, finish_reason, steps }, &asked, vocabulary)
+        .map(|completion| completion.steps)
 }
 
 /// A completion of an oracle that reports every step, checked in everything that the request decides.

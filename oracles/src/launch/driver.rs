@@ -14,12 +14,16 @@ use serde_json::{Value, json};
 
 use super::answer::{self, Fault};
 use super::start::Start;
-use super::{Client, LaunchError, Process, Server, python};
+use super::variant::Words;
+use super::{Client, LaunchError, Process, Server, python, score};
 use crate::digest::sha256_file;
 use crate::place::PlaceError;
 use crate::process::Group;
 use crate::registry::{LaunchSpec, Provisioner};
-use crate::verbs::{Completion, CompletionRequest, Message, VerbError};
+use crate::verbs::{
+    Completion, CompletionRequest, Message, PrefillRequest, Step, TensorQuestion, Together,
+    VerbError,
+};
 
 mod readback;
 
@@ -45,6 +49,8 @@ pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, La
         flags.extend([flag.to_owned(), value]);
     }
     flags.extend(launch.arguments.iter().chain(&start.settings.arguments).cloned());
+    let variant = Words::of(start, launch.protocol)?;
+    flags.extend(variant.arguments.clone());
     command.arg(&script).args(&flags);
 
     let log = start.log()?;
@@ -62,6 +68,7 @@ pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, La
     let identity = readback::Question {
         start,
         launch,
+        variant: &variant,
         python: &python,
         script_sha256: &script_sha256,
         flags: &flags,
@@ -179,12 +186,62 @@ impl Lines {
     }
 }
 
+impl Lines {
+    /// The log-softmax of the logits that it dumps.
+    fn dumped_rows(&mut self, ids: &[u32]) -> Result<Vec<Vec<f32>>, VerbError> {
+        let verb = "dump";
+        let oracle = self.oracle.clone();
+        let lost = |error| transport(&oracle, verb, "its file cannot be read", error);
+        let folder = tempfile::tempdir().map_err(lost)?;
+        let path = folder.path().join("logits.safetensors");
+        let request = json!({"ids": ids, "path": path, "layers": false});
+        let _: Value = self.ask(verb, request)?;
+        let read = score::logits(&std::fs::read(&path).map_err(lost)?);
+        let (logits, width) = read.map_err(|fault| fault.of(&oracle, verb))?;
+        Ok(score::log_softmax(&logits, width))
+    }
+}
+
 fn transport(oracle: &str, verb: &'static str, reason: &str, error: io::Error) -> VerbError {
     VerbError::Transport {
         oracle: oracle.to_owned(),
         verb,
         reason: reason.to_owned(),
         source: error.into(),
+    }
+}
+
+impl Lines {
+    /// Padded batches of `width` requests, one after the other.
+    fn batches(
+        &mut self,
+        requests: &[CompletionRequest],
+        width: u32,
+    ) -> Result<Together, VerbError> {
+        let verb = "complete_together";
+        let vocabulary = self.vocabulary.unwrap_or(usize::MAX);
+        let mut together = Together { completions: Vec::with_capacity(requests.len()), at_once: 0 };
+        for batch in requests.chunks(width.max(1) as usize) {
+            let said: Vec<Completion> = self.ask(verb, json!({ "requests": batch }))?;
+            if said.len() != batch.len() {
+                let fault = Fault::new("ok", batch.len().to_string(), said.len().to_string());
+                return Err(fault.of(&self.oracle, verb));
+            }
+            for (said, request) in said.into_iter().zip(batch) {
+                let read = answer::complete(said, request, vocabulary);
+                together.completions.push(read.map_err(|fault| fault.of(&self.oracle, verb))?);
+            }
+            together.at_once = together.at_once.max(batch.len() as u32);
+        }
+        Ok(together)
+    }
+
+    /// One forward pass over all tokens.
+    fn one_pass(&mut self, request: &PrefillRequest) -> Result<Vec<Step>, VerbError> {
+        let verb = "prefill";
+        let said: Vec<Step> = self.ask(verb, json!(request))?;
+        let vocabulary = self.vocabulary.unwrap_or(usize::MAX);
+        answer::prefilled(said, request, vocabulary).map_err(|fault| fault.of(&self.oracle, verb))
     }
 }
 
@@ -224,8 +281,35 @@ impl Client for Lines {
             .map_err(|fault| fault.of(&self.oracle, "complete"))
     }
 
+    fn complete_together(
+        &mut self,
+        requests: &[CompletionRequest],
+        width: u32,
+    ) -> Option<Result<Together, VerbError>> {
+        Some(self.batches(requests, width))
+    }
+
+    fn prefill(&mut self, request: &PrefillRequest) -> Option<Result<Vec<Step>, VerbError>> {
+        Some(self.one_pass(request))
+    }
+
     fn dump(&mut self, ids: &[u32], path: &Path, layers: bool) -> Option<Result<(), VerbError>> {
         let request = json!({"ids": ids, "path": path, "layers": layers});
         Some(self.ask("dump", request).map(|_: Value| ()))
+    }
+
+    fn tensors(&mut self, question: &TensorQuestion, path: &Path) -> Option<Result<(), VerbError>> {
+        let (verb, mut request) = match question {
+            TensorQuestion::Inside(asked) => {
+                ("inside", json!({ "ids": asked.ids, "within_layers": asked.within_layers }))
+            },
+            TensorQuestion::Op(asked) => ("op", json!(asked)),
+        };
+        request["path"] = json!(path);
+        Some(self.ask(verb, request).map(|_: Value| ()))
+    }
+
+    fn rows(&mut self, ids: &[u32]) -> Option<Result<Vec<Vec<f32>>, VerbError>> {
+        Some(self.dumped_rows(ids))
     }
 }

@@ -52,6 +52,14 @@ pub enum LaunchError {
         /// Its log.
         log: PathBuf,
     },
+    /// There is no such way of running it.
+    #[error("oracle {oracle} cannot be launched with {variant:?}: its protocol has no such way")]
+    NoVariant {
+        /// Registry name.
+        oracle: String,
+        /// What was asked for.
+        variant: super::Variant,
+    },
     /// The interpreter or the container engine is not there any more.
     #[error(transparent)]
     Provision(#[from] crate::provision::ProvisionError),

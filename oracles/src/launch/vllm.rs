@@ -6,9 +6,13 @@ use serde_json::{Value, json};
 
 use super::http::Http;
 use super::start::{Attempt, Start, with_port};
+use super::together::together;
+use super::variant::{Variant, Words};
 use super::{Client, LaunchError, Server, answer as common, container, python};
 use crate::registry::{Attach, Device, LaunchSpec, Provisioner};
-use crate::verbs::{Completion, CompletionRequest, Message, VerbError};
+use crate::verbs::{
+    Cached, Completion, CompletionRequest, Message, PrefillRequest, Step, Together, VerbError,
+};
 
 mod answer;
 mod readback;
@@ -25,16 +29,19 @@ pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, La
     start.expect_checkpoint("a folder with config.json", |path| {
         path.join("config.json").is_file()
     })?;
+    let variant = Words::of(start, launch.protocol)?;
     with_port(start, |port| {
         let mut flags = arguments(port, start);
         flags.extend(launch.arguments.iter().chain(&start.settings.arguments).cloned());
+        flags.extend(variant.arguments.clone());
         let (mut command, container, binary_sha256) = program(start, launch)?;
         command.args(&flags);
         let mut attempt = Attempt::spawn(start, port, command)?.in_container(container);
         let mut client = VllmClient::new(attempt.client()?, start, MODEL);
         attempt.wait_until_ready(&mut client)?;
         let log = attempt.log.clone();
-        let question = readback::Question { start, launch, flags: &flags, log: &log };
+        let question =
+            readback::Question { start, launch, variant: &variant, flags: &flags, log: &log };
         let identity = question.ask(&client.http, binary_sha256.clone())?;
         Ok(attempt.into_server(Box::new(client), identity))
     })
@@ -94,8 +101,9 @@ fn attached(
 ) -> Result<Server, LaunchError> {
     let http = Http::new(start.name(), attach.url.clone(), start.settings.request_timeout)?;
     let client = VllmClient::new(http, start, &attach.model);
+    let variant = Words::of(start, launch.protocol)?;
     let log = std::path::PathBuf::from(format!("(the log of {})", attach.url));
-    let question = readback::Question { start, launch, flags: &[], log: &log };
+    let question = readback::Question { start, launch, variant: &variant, flags: &[], log: &log };
     let identity = question.ask_attached(&client.http, attach)?;
     Ok(Server { process: None, client: Box::new(client), log, identity })
 }
@@ -109,6 +117,8 @@ struct VllmClient {
     vocabulary: usize,
     /// Texts that the tokenizer reads as one token wherever they stand.
     added: Vec<String>,
+    /// Whether the server keeps prefixes of prompts, and says how much of each it had.
+    keeps_prefixes: bool,
 }
 
 impl VllmClient {
@@ -124,7 +134,26 @@ impl VllmClient {
         let config = file("config.json");
         let size = config.get("vocab_size").or_else(|| config.pointer("/text_config/vocab_size"));
         let vocabulary = size.and_then(Value::as_u64).map_or(usize::MAX, |size| size as usize);
-        Self { http, model: model.to_owned(), vocabulary, added }
+        let keeps_prefixes = start.settings.variant == Variant::PrefixCache;
+        Self { http, model: model.to_owned(), vocabulary, added, keeps_prefixes }
+    }
+}
+
+impl VllmClient {
+    /// The log-probabilities of every token behind each token of the prompt but the last.
+    fn prompt_rows(&self, ids: &[u32]) -> Result<Vec<Vec<f32>>, VerbError> {
+        let verb = "score";
+        let body = json!({
+            "model": self.model,
+            "prompt": ids,
+            "max_tokens": 1,
+            "temperature": 0,
+            "prompt_logprobs": -1,
+            "stream": false,
+        });
+        let found = self.http.post(verb, "/v1/completions", &body)?;
+        answer::prompt_rows(&found, ids.len(), self.vocabulary)
+            .map_err(|fault| self.http.malformed(verb, fault))
     }
 }
 
@@ -169,6 +198,61 @@ impl Client for VllmClient {
     }
 
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError> {
+        self.ask(request).map(|(completion, _)| completion)
+    }
+
+    fn complete_together(
+        &mut self,
+        requests: &[CompletionRequest],
+        width: u32,
+    ) -> Option<Result<Together, VerbError>> {
+        let client = &*self;
+        Some(together(requests, width, |request| client.ask(request).map(|(answer, _)| answer)))
+    }
+
+    fn rows(&mut self, ids: &[u32]) -> Option<Result<Vec<Vec<f32>>, VerbError>> {
+        Some(self.prompt_rows(ids))
+    }
+
+    fn complete_cached(
+        &mut self,
+        request: &CompletionRequest,
+    ) -> Option<Result<Cached, VerbError>> {
+        self.keeps_prefixes.then(|| {
+            let (completion, answer) = self.ask(request)?;
+            let cached_tokens = answer::cached_tokens(&answer)
+                .map_err(|fault| self.http.malformed("complete_cached", fault))?;
+            Ok(Cached { completion, cached_tokens })
+        })
+    }
+
+    fn prefill(&mut self, request: &PrefillRequest) -> Option<Result<Vec<Step>, VerbError>> {
+        Some(self.one_pass(request))
+    }
+}
+
+impl VllmClient {
+    /// The log-probabilities of all tokens of a prompt, of which one more is generated and passed over.
+    fn one_pass(&self, request: &PrefillRequest) -> Result<Vec<Step>, VerbError> {
+        let verb = "prefill";
+        let body = json!({
+            "model": self.model,
+            "prompt": request.whole(),
+            "max_tokens": 1,
+            "temperature": 0,
+            "seed": 0,
+            "prompt_logprobs": request.top_logprobs,
+            "return_token_ids": true,
+            "stream": false,
+        });
+        let found = self.http.post(verb, "/v1/completions", &body)?;
+        answer::prefilled(&found, request)
+            .and_then(|steps| common::prefilled(steps, request, self.vocabulary))
+            .map_err(|fault| self.http.malformed(verb, fault))
+    }
+
+    /// A completion, and the whole answer that it stands in.
+    fn ask(&self, request: &CompletionRequest) -> Result<(Completion, Value), VerbError> {
         let verb = "complete";
         let mut body = json!({
             "model": self.model,
@@ -189,8 +273,9 @@ impl Client for VllmClient {
             body["logprobs"] = request.top_logprobs.into();
         }
         let found = self.http.post(verb, "/v1/completions", &body)?;
-        answer::completion(&found, request)
+        let completion = answer::completion(&found, request)
             .and_then(|completion| common::complete(completion, request, self.vocabulary))
-            .map_err(|fault| self.http.malformed(verb, fault))
+            .map_err(|fault| self.http.malformed(verb, fault))?;
+        Ok((completion, found))
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::Said;
 use crate::launch::LaunchError;
 use crate::launch::start::Start;
+use crate::launch::variant::Words;
 use crate::logs;
 use crate::process::{Group, POLL};
 use crate::provision::Python;
@@ -18,6 +19,7 @@ use crate::verbs::{Identity, VerbError};
 pub(super) struct Question<'a> {
     pub(super) start: &'a Start<'a>,
     pub(super) launch: &'a LaunchSpec,
+    pub(super) variant: &'a Words,
     pub(super) python: &'a Python,
     pub(super) script_sha256: &'a str,
     pub(super) flags: &'a [String],
@@ -37,9 +39,8 @@ impl Question<'_> {
         let asked = asked.iter().map(|(key, value)| (*key, value.as_str()));
         self.expect(&said.build, [(package.name.as_str(), package.version.as_str())])?;
         self.expect(&said.settings, asked)?;
-        for (found, pinned) in
-            [(&said.build, &self.launch.build), (&said.settings, &self.launch.settings)]
-        {
+        let declared = self.variant.expected(&self.launch.settings);
+        for (found, pinned) in [(&said.build, &self.launch.build), (&said.settings, &declared)] {
             self.expect(found, pinned.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
         }
         let features = said.settings.get("cpu_capability").map_or("nothing", String::as_str);

@@ -19,7 +19,6 @@ pub(super) fn completion(
     };
     expect("/truncated", Value::Bool(false))?;
     expect("/tokens_evaluated", request.prompt_ids.len().into())?;
-    expect("/timings/cache_n", 0.into())?;
     let finish_reason = match answer.get("stop_type").and_then(Value::as_str) {
         Some("limit") => FinishReason::Length,
         Some("eos") => FinishReason::Stop,
@@ -28,6 +27,17 @@ pub(super) fn completion(
     whole(&ids, finish_reason, request)?;
     let steps = steps(answer, request, &ids, vocabulary)?;
     Ok(Completion { ids, text, finish_reason, steps })
+}
+
+/// How many tokens of the prompt were kept from an earlier request: none, unless that was `allowed`.
+pub(super) fn cached_tokens(answer: &Value, allowed: bool) -> Result<u32, Fault> {
+    let key = "/timings/cache_n";
+    let found = answer.pointer(key);
+    let count = found.and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
+    count.filter(|count| allowed || *count == 0).ok_or_else(|| {
+        let expected = if allowed { "a count of tokens" } else { "0" };
+        Fault::new(key, expected, shown(found))
+    })
 }
 
 fn steps(
@@ -112,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{completion, places};
+    use super::{cached_tokens, completion, places};
     use crate::verbs::{CompletionRequest, FinishReason};
 
     fn request() -> CompletionRequest {
@@ -158,7 +168,6 @@ mod tests {
             ("/stop_type".to_owned(), json!("word"), "stop_type"),
             ("/truncated".to_owned(), json!(true), "/truncated"),
             ("/tokens_evaluated".to_owned(), json!(3), "/tokens_evaluated"),
-            ("/timings/cache_n".to_owned(), json!(1), "/timings/cache_n"),
             // A NaN is null in JSON.
             (format!("{first}/logprob"), json!(null), "completion_probabilities[0]"),
             (format!("{first}/logprob"), json!(0.5), "completion_probabilities[0]"),
@@ -180,6 +189,17 @@ mod tests {
             *answer.pointer_mut(&pointer).unwrap() = value;
             assert_eq!(completion(&answer, &request(), None).unwrap_err().key, key, "{pointer}");
         }
+    }
+
+    #[test]
+    fn what_was_kept_is_counted_where_it_may_be_and_refused_where_not() {
+        let mut answer = good();
+        assert_eq!(cached_tokens(&answer, false), Ok(0));
+        answer["timings"]["cache_n"] = json!(1);
+        assert_eq!(cached_tokens(&answer, true), Ok(1));
+        assert_eq!(cached_tokens(&answer, false).unwrap_err().key, "/timings/cache_n");
+        answer["timings"] = json!({});
+        assert_eq!(cached_tokens(&answer, true).unwrap_err().key, "/timings/cache_n");
     }
 
     proptest! {

@@ -76,7 +76,8 @@ impl Question<'_> {
             &self.start.checkpoint.path.display().to_string(),
             &prop("/model_path")?,
         )?;
-        expect("total_slots", "1", &prop("/total_slots")?)?;
+        let sequences = self.start.settings.sequences;
+        expect("total_slots", &sequences.to_string(), &prop("/total_slots")?)?;
         if let Some(build) = &self.start.oracle.spec.declared.build
             && let Some(commit) = &build.commit
         {
@@ -89,15 +90,23 @@ impl Question<'_> {
         }
         let settings = self.start.settings;
         // A batch is never larger than the context, nor a physical batch than a logical one.
-        let batch = settings.batch.min(settings.context);
+        let context = settings.context * sequences;
+        let batch = settings.batch.min(context);
         for (key, expected) in [
             ("n_threads", settings.threads),
             ("n_threads_batch", settings.threads),
-            ("n_ctx", settings.context),
+            ("n_ctx", context),
             ("n_batch", batch),
             ("n_ubatch", settings.ubatch.min(batch)),
         ] {
             expect(key, &expected.to_string(), said.setting(key))?;
+        }
+        // A layer that stayed with the CPU would be an answer of two devices.
+        let layers = said.setting(OFFLOADED);
+        let device = self.start.oracle.spec.declared.device;
+        let all = layers.split_once('/').is_some_and(|(moved, all)| moved == all);
+        if device == Device::Cuda && !all {
+            expect(OFFLOADED, "all layers on the device", layers)?;
         }
         let list = |features: &[String]| {
             features.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
@@ -188,6 +197,8 @@ impl Said {
                 said.set(RESOLVED, state);
             } else if let Some((_, rest)) = line.split_once(" llama_kv_cache: size =") {
                 said.kv_types(rest);
+            } else if let Some((_, rest)) = line.split_once("load_tensors: offloaded ") {
+                said.set(OFFLOADED, rest.split_once(" layers").map_or(rest, |(layers, _)| layers));
             } else if let Some((_, mode)) = line.split_once("(load_mode = ") {
                 said.set("load_mode", mode.trim_end().trim_end_matches(')'));
             }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::launch::answer::{Fault, ids, logprob, shown, text};
-use crate::verbs::{Completion, CompletionRequest, FinishReason, Step};
+use crate::launch::answer::{Fault, ids, logprob, ranked, shown, text};
+use crate::verbs::{Completion, CompletionRequest, FinishReason, PrefillRequest, Step};
 
 /// The one choice of an answer, as a completion that is not checked against the request yet but in its prompt.
 pub(super) fn completion(answer: &Value, request: &CompletionRequest) -> Result<Completion, Fault> {
@@ -62,6 +62,76 @@ fn steps(logprobs: &Value, request: &CompletionRequest) -> Result<Vec<Step>, Fau
             Ok(Step { id, logprob, top: window(top, id, request) })
         })
         .collect()
+}
+
+/// How many tokens of the prompt the server had in its cache.
+pub(super) fn cached_tokens(answer: &Value) -> Result<u32, Fault> {
+    let details = answer.pointer("/usage/prompt_tokens_details");
+    // The server leaves the details out where nothing was kept.
+    if details.is_none_or(Value::is_null) {
+        return Ok(0);
+    }
+    let found = answer.pointer("/usage/prompt_tokens_details/cached_tokens");
+    match found {
+        None | Some(Value::Null) => Ok(0),
+        Some(value) => {
+            value.as_u64().and_then(|count| u32::try_from(count).ok()).ok_or_else(|| {
+                Fault::new("usage.prompt_tokens_details.cached_tokens", "a count", shown(found))
+            })
+        }
+    }
+}
+
+/// The rankings inside a prompt: at each position of the request the tokens that the server lists there. The one that
+/// stands in the prompt is listed in addition where it is not among the most probable.
+pub(super) fn prefilled(answer: &Value, request: &PrefillRequest) -> Result<Vec<Step>, Fault> {
+    let key = "choices[0].prompt_logprobs";
+    let value = answer.pointer("/choices/0/prompt_logprobs");
+    let (start, expected) =
+        (request.prompt_ids.len(), request.prompt_ids.len() + request.ids.len());
+    let list = value.and_then(Value::as_array).filter(|list| list.len() == expected);
+    let list = list.ok_or_else(|| Fault::new(key, format!("{expected} entries"), shown(value)))?;
+    let step = |position: &usize| {
+        let key = format!("{key}[{}]", start + position);
+        let entry = list.get(start + position);
+        let tokens = entry.and_then(Value::as_object);
+        let tokens =
+            tokens.ok_or_else(|| Fault::new(&key, "a map of log-probabilities", shown(entry)))?;
+        let mut top = Vec::with_capacity(tokens.len());
+        for (token, said) in tokens {
+            let id = token.parse().map_err(|_| Fault::new(&key, "a token id", token.as_str()))?;
+            top.push((id, logprob(said.get("logprob"), &key)?));
+        }
+        let mut top = ranked(top, &key)?;
+        top.truncate(request.top_logprobs as usize);
+        let (id, best) = *top.first().ok_or_else(|| Fault::new(&key, "a token", "none"))?;
+        Ok(Step { id, logprob: Some(best), top })
+    };
+    request.positions.iter().map(step).collect()
+}
+
+/// `prompt_logprobs` of every token: nothing before the first of `positions` tokens, then a map of the whole vocabulary each.
+pub(super) fn prompt_rows(
+    answer: &Value,
+    positions: usize,
+    vocabulary: usize,
+) -> Result<Vec<Vec<f32>>, Fault> {
+    let value = answer.pointer("/choices/0/prompt_logprobs");
+    let list = value.and_then(Value::as_array).filter(|list| list.len() == positions);
+    let expected = format!("{positions} entries");
+    let list = list.ok_or_else(|| Fault::new("prompt_logprobs", expected, shown(value)))?;
+    let row = |(index, entry): (usize, &Value)| {
+        let key = format!("prompt_logprobs[{index}]");
+        let map = entry.as_object().filter(|map| map.len() == vocabulary);
+        let expected = format!("a map of {vocabulary}");
+        let map = map.ok_or_else(|| Fault::new(&key, expected, shown(Some(entry))))?;
+        let value = |id: usize| {
+            let value = map.get(&id.to_string()).and_then(|entry| entry.get("logprob"));
+            logprob(value, &key)
+        };
+        (0..vocabulary).map(value).collect()
+    };
+    list.iter().enumerate().skip(1).map(row).collect()
 }
 
 /// The most probable ones alone: the chosen token is listed in addition where it is not among them.
@@ -151,6 +221,46 @@ mod tests {
             *answer.pointer_mut(pointer).unwrap() = value;
             assert_eq!(read(&answer).unwrap_err().key, key, "{pointer}");
         }
+    }
+
+    #[test]
+    fn rankings_inside_a_prompt_are_read_at_the_positions_that_were_asked() {
+        let entry = |pairs: &[(&str, f64)]| {
+            let said = |(id, logprob): &(&str, f64)| {
+                ((*id).to_owned(), json!({"logprob": logprob, "rank": 1, "decoded_token": "x"}))
+            };
+            Value::Object(pairs.iter().map(said).collect())
+        };
+        let mut answer = json!({"choices": [{"prompt_logprobs": [
+            null,
+            entry(&[("2", -0.5), ("3", -1.0)]),
+            entry(&[("7", -0.25), ("8", -2.0), ("9", -5.0)]),
+            entry(&[("5", -1.5), ("4", -1.5)]),
+        ]}]});
+        let request = PrefillRequest {
+            prompt_ids: vec![1, 2],
+            ids: vec![9, 5],
+            positions: vec![0, 1],
+            top_logprobs: 2,
+        };
+        let steps = prefilled(&answer, &request).unwrap();
+        // The token of the prompt, listed in addition, is not among the two most probable.
+        assert_eq!(steps[0].top, [(7, -0.25), (8, -2.0)]);
+        assert_eq!((steps[1].id, steps[1].logprob), (4, Some(-1.5)));
+        assert!(answer::prefilled(steps, &request, 320).is_ok());
+        answer["choices"][0]["prompt_logprobs"][3] = Value::Null;
+        assert_eq!(prefilled(&answer, &request).unwrap_err().key, "choices[0].prompt_logprobs[3]");
+        answer["choices"][0]["prompt_logprobs"] = json!([null]);
+        assert_eq!(prefilled(&answer, &request).unwrap_err().key, "choices[0].prompt_logprobs");
+    }
+
+    #[test]
+    fn what_the_server_had_of_a_prompt_is_counted() {
+        let usage = |details: Value| json!({"usage": {"prompt_tokens_details": details}});
+        assert_eq!(cached_tokens(&usage(json!({"cached_tokens": 768}))), Ok(768));
+        assert_eq!(cached_tokens(&usage(Value::Null)), Ok(0));
+        assert_eq!(cached_tokens(&json!({})), Ok(0));
+        assert!(cached_tokens(&usage(json!({"cached_tokens": -1}))).is_err());
     }
 
     #[test]

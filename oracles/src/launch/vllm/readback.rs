@@ -11,6 +11,7 @@ use super::said::Said;
 use crate::launch::LaunchError;
 use crate::launch::http::Http;
 use crate::launch::start::Start;
+use crate::launch::variant::Words;
 use crate::process::POLL;
 use crate::registry::{Attach, Device, LaunchSpec};
 use crate::verbs::Identity;
@@ -24,6 +25,7 @@ const UNKNOWN: &str = "unknown";
 pub(super) struct Question<'a> {
     pub(super) start: &'a Start<'a>,
     pub(super) launch: &'a LaunchSpec,
+    pub(super) variant: &'a Words,
     pub(super) flags: &'a [String],
     pub(super) log: &'a Path,
 }
@@ -107,9 +109,8 @@ impl Question<'_> {
         if device == "cpu" {
             expected.push(("n_threads", asked.threads.to_string()));
         }
-        let declared =
-            self.launch.settings.iter().map(|(key, value)| (key.as_str(), value.clone()));
-        expected.extend(declared);
+        let declared = self.variant.expected(&self.launch.settings);
+        expected.extend(declared.iter().map(|(key, value)| (key.as_str(), value.clone())));
         for (key, expected) in expected {
             let found = settings.get(key).ok_or_else(|| self.start.silent(key, self.log))?;
             self.start.expect(self.log, key, &expected, found)?;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoint;
@@ -14,6 +15,8 @@ use crate::digest::sha256_bytes;
 use crate::place;
 use crate::verbs::{CompletionRequest, FinishReason, Identity, Oracle, Step};
 use crate::{Home, Progress, Result};
+
+pub mod tensors;
 
 /// The version of the layout on disk.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -233,7 +236,7 @@ impl Golden {
                 return Err(GoldenError::Changed { path, expected, found }.into());
             }
             if file.path == CASES {
-                cases = Some(parse_cases(&path, &content.unwrap_or_default())?);
+                cases = Some(parse_lines(&path, &content.unwrap_or_default())?);
             }
         }
         let cases = cases.ok_or(GoldenError::NoCases { path })?;
@@ -267,15 +270,11 @@ impl Golden {
                 name: capture.checkpoint.name.clone(),
                 sha256: capture.checkpoint.sha256.clone(),
             },
-            captured_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            captured_at: now(),
             prompts_sha256: capture.prompts_sha256.to_owned(),
             environment: capture.environment.cloned(),
             noise: capture.noise.clone(),
-            files: vec![GoldenFile {
-                path: CASES.to_owned(),
-                sha256: sha256_bytes(&lines),
-                bytes: lines.len() as u64,
-            }],
+            files: vec![GoldenFile::of(CASES, &lines)],
         };
         let path = dir.join(MANIFEST);
         let mut json = serde_json::to_vec_pretty(&manifest).map_err(|e| unwritable(&path, &e))?;
@@ -285,6 +284,17 @@ impl Golden {
         place::write_whole(&path, &json)?;
         Ok(Self { manifest, sha256: sha256_bytes(&json), cases })
     }
+}
+
+impl GoldenFile {
+    fn of(path: &str, bytes: &[u8]) -> Self {
+        Self { path: path.to_owned(), sha256: sha256_bytes(bytes), bytes: bytes.len() as u64 }
+    }
+}
+
+/// The time, as a manifest has it.
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn check_prompts(capture: &Capture<'_>) -> Result<(), GoldenError> {
@@ -335,7 +345,7 @@ fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<GoldenManifest, GoldenErr
     Err(GoldenError::Version { path: path.to_path_buf(), found: manifest.schema_version })
 }
 
-fn parse_cases(path: &Path, bytes: &[u8]) -> Result<Vec<GoldenCase>, GoldenError> {
+fn parse_lines<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<Vec<T>, GoldenError> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines
         .enumerate()

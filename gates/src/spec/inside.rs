@@ -1,0 +1,247 @@
+//! The tables of the kinds that compare values inside the model with an oracle's, and what they demand of the rest of a spec.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oracles::verbs::OpQuestion;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Because, Checks, Spec};
+use crate::kind;
+use crate::kind::inside::Inside;
+
+/// The widest relative distance that a band may allow: 2^-5, eight units in the last place of every bfloat16.
+const REL_RMS_CEILING: f64 = 1.0 / 32.0;
+
+/// `[check.layers]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LayersCheck {
+    /// Each layer computed from the oracle's own residual stream before it.
+    pub isolated: Band,
+    /// The whole model computed from the token ids.
+    pub end_to_end: Band,
+}
+
+/// How far a value may lie from the oracle's.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Band {
+    /// Relative root mean square of the difference, of the token where it is largest.
+    pub rel_rms: RelRms,
+    /// What it was derived from.
+    pub source: BandOrigin,
+    /// Why so far.
+    pub because: Because,
+}
+
+/// What a band of values may be derived from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BandOrigin {
+    /// Roundings to bfloat16 that fall the other way, because sums were taken in another order.
+    Bf16Rounding,
+    /// Sums of `f32` in another order.
+    F32Order,
+}
+
+/// `[check.activation-fidelity]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FidelityCheck {
+    /// Cases that are compared, each with the one whose known difference is the yardstick.
+    pub edits: Vec<Edit>,
+    /// Relative root mean square of the difference, over all tokens and over all but the first.
+    pub rel_rms: RelRms,
+    /// The smallest cosine of a token.
+    pub cosine_min: Unit,
+    /// The median angle by which a token is turned.
+    pub rotation_degrees: Degrees,
+    /// From which relative root mean square on a token counts as moved.
+    pub moved_rel_rms: RelRms,
+    /// Share of the tokens that may be moved.
+    pub moved_share: Unit,
+    /// Our distance, as a share of the distance that the edit makes.
+    pub yardstick_share: Unit,
+    /// Why these bounds.
+    pub because: Because,
+}
+
+/// A case, and the same with one word edited; both have as many tokens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Edit {
+    /// The case that both sides compute.
+    pub case: String,
+    /// The case that the oracle alone computes.
+    pub edited: String,
+}
+
+/// `[check.op-golden]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OpGoldenCheck {
+    /// The operations, one table each.
+    pub case: Vec<OpCase>,
+}
+
+/// `[[check.op-golden.case]]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OpCase {
+    /// Unique name.
+    pub id: String,
+    /// The operation.
+    pub op: String,
+    /// The type of its activations.
+    pub dtype: ActivationType,
+    /// What decides the inputs' shapes alone.
+    pub sizes: BTreeMap<String, Value>,
+    /// Its constants.
+    #[serde(default)]
+    pub args: BTreeMap<String, Value>,
+    /// The seed of its inputs.
+    pub seed: u64,
+    /// Allowed for every element: `atol + rtol * |want|`. Whole numbers are equal or they are not.
+    pub atol: Tolerance,
+    /// See `atol`.
+    pub rtol: Tolerance,
+    /// Why so much.
+    pub because: Because,
+}
+
+/// The type of activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActivationType {
+    /// 8 bits of exponent, 7 of fraction.
+    Bfloat16,
+    /// IEEE 754 binary32.
+    Float32,
+}
+
+impl ActivationType {
+    /// As PyTorch and `plumb op` name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bfloat16 => "bfloat16",
+            Self::Float32 => "float32",
+        }
+    }
+}
+
+impl OpCase {
+    /// The case as the oracle is asked.
+    pub fn question(&self) -> OpQuestion {
+        OpQuestion {
+            op: self.op.clone(),
+            dtype: self.dtype.name().to_owned(),
+            sizes: self.sizes.clone(),
+            args: self.args.clone(),
+            seed: self.seed,
+        }
+    }
+}
+
+/// A number that a key can hold only within its bounds.
+macro_rules! bounded {
+    ($(#[$doc:meta])* $name:ident, $fits:expr, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Deserialize)]
+        #[serde(try_from = "f64")]
+        pub struct $name(pub f64);
+
+        impl TryFrom<f64> for $name {
+            type Error = &'static str;
+            fn try_from(value: f64) -> Result<Self, Self::Error> {
+                let fits: fn(f64) -> bool = $fits;
+                if fits(value) { Ok(Self(value)) } else { Err($expected) }
+            }
+        }
+    };
+}
+
+bounded!(
+    /// A relative root mean square, above 0 and at most 2^-5.
+    RelRms,
+    |value| value > 0.0 && value <= REL_RMS_CEILING,
+    "is above 0 and at most 0.03125, eight units in the last place of every bfloat16"
+);
+bounded!(
+    /// A share or a cosine, from 0 to 1.
+    Unit,
+    |value| (0.0..=1.0).contains(&value),
+    "is within 0 and 1"
+);
+bounded!(
+    /// An angle from 0 to 10 degrees.
+    Degrees,
+    |value| (0.0..=10.0).contains(&value),
+    "is within 0 and 10 degrees"
+);
+bounded!(
+    /// A tolerance of an element, from 0 to 0.1.
+    Tolerance,
+    |value| (0.0..=0.1).contains(&value),
+    "is within 0 and 0.1"
+);
+
+impl Checks {
+    /// The kinds that compare values inside the model.
+    pub fn inside(&self) -> Vec<Inside<'_>> {
+        [
+            self.layers.as_ref().map(Inside::Layers),
+            self.activation_fidelity.as_ref().map(Inside::Fidelity),
+            self.op_golden.as_ref().map(Inside::Ops),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// What a kind that compares values inside the model demands of the other keys.
+pub(super) fn inconsistency(spec: &Spec) -> Option<&'static str> {
+    let inside = spec.check.inside();
+    let [check] = inside.as_slice() else {
+        return Some(
+            "[check] has several kinds that look inside the model: they are separate gates",
+        );
+    };
+    if kind::names(spec).len() > 1 + usize::from(spec.check.budget.is_some()) {
+        return Some(
+            "[check] mixes a kind that looks inside the model with another: separate gates",
+        );
+    }
+    if spec.oracle.is_none() || spec.checkpoint.is_none() || spec.profile.is_none() {
+        return Some("`oracle`, `checkpoint` and `profile` are needed by this check");
+    }
+    if spec.generate.is_some() {
+        return Some(
+            "[generate] is not asked by this check, which generates nothing: take it away",
+        );
+    }
+    if check.reads_inputs() != spec.inputs.is_some() {
+        return Some(
+            "`inputs` belongs to [check.layers] and [check.activation-fidelity], and they need it",
+        );
+    }
+    empty_list(check)
+}
+
+/// A list that would make the comparison vacuous, or ambiguous.
+fn empty_list(check: &Inside<'_>) -> Option<&'static str> {
+    match check {
+        Inside::Fidelity(check) if check.edits.is_empty() => {
+            Some("[check.activation-fidelity] edits names at least one case")
+        }
+        Inside::Ops(check) if check.case.is_empty() => {
+            Some("[check.op-golden] has at least one [[check.op-golden.case]]")
+        }
+        Inside::Ops(check) => {
+            let ids: BTreeSet<&str> = check.case.iter().map(|case| case.id.as_str()).collect();
+            (ids.len() < check.case.len()).then_some("[check.op-golden] has two cases of one id")
+        }
+        Inside::Layers(_) | Inside::Fidelity(_) => None,
+    }
+}

@@ -1,0 +1,261 @@
+//! A golden of tensors: `manifest.json`, `tensors.jsonl` with what was asked and the form of each tensor, and
+//! `tensors.safetensors` with the tensors, each named `CASE/NAME`.
+//!
+//! As with texts, [`TensorGolden::capture`] asks a live oracle, and no function takes answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    GoldenCheckpoint, GoldenError, GoldenFile, GoldenManifest, MANIFEST, SCHEMA_VERSION, now,
+    parse_lines, parse_manifest, read_if_there, unwritable,
+};
+use crate::checkpoint::Checkpoint;
+use crate::digest::sha256_bytes;
+use crate::place;
+use crate::tensors::{Form, Tensor, Tensors};
+use crate::verbs::{Oracle, TensorQuestion, VerbError};
+use crate::{Home, Progress, Result};
+
+const CASES: &str = "tensors.jsonl";
+const TENSORS: &str = "tensors.safetensors";
+
+/// A question with the form of its answer: one line of `tensors.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TensorCase {
+    /// The case's id.
+    pub id: String,
+    /// What was asked.
+    pub question: TensorQuestion,
+    /// The type and extents of every tensor of the answer.
+    pub tensors: BTreeMap<String, Form>,
+}
+
+/// An oracle's answer to one question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorAnswer {
+    /// The question, and the form of the answer.
+    pub case: TensorCase,
+    /// The tensors, by name.
+    pub tensors: Tensors,
+}
+
+/// A golden whose files were verified, and whose tensors have the form that it lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorGolden {
+    /// Who, what and when.
+    pub manifest: GoldenManifest,
+    /// sha256 of the manifest's bytes.
+    pub sha256: String,
+    /// The answers, in the order of the questions.
+    pub answers: Vec<TensorAnswer>,
+}
+
+/// What a golden of tensors is captured for.
+#[derive(Debug, Clone)]
+pub struct TensorCapture<'a> {
+    /// The gate.
+    pub gate: &'a str,
+    /// The checkpoint that the oracle was launched on.
+    pub checkpoint: &'a Checkpoint,
+    /// sha256 of the gate's questions.
+    pub questions_sha256: &'a str,
+    /// The environment the oracle was started with, where it was started.
+    pub environment: Option<&'a BTreeMap<String, String>>,
+    /// The questions, each with its case's id.
+    pub questions: &'a [(String, TensorQuestion)],
+    /// How often each is asked; all answers must be the same to the last bit.
+    pub repeats: u32,
+}
+
+/// Asks one question, `repeats` times, and demands the same bytes each time.
+pub fn ask(
+    oracle: &mut dyn Oracle,
+    id: &str,
+    question: &TensorQuestion,
+    repeats: u32,
+) -> Result<TensorAnswer> {
+    let folder = tempfile::tempdir();
+    let folder =
+        folder.map_err(|error| place::PlaceError::new("create", &std::env::temp_dir(), error))?;
+    let path = folder.path().join(TENSORS);
+    let mut first = None;
+    for _ in 0..repeats.max(1) {
+        oracle.tensors(question, &path)?;
+        let tensors =
+            Tensors::read(&path).map_err(|error| malformed(oracle, "its file", &error))?;
+        match &first {
+            None => first = Some(tensors),
+            Some(first) if *first == tensors => {}
+            Some(_) => {
+                let found = "another one than before to the same question";
+                return Err(malformed(oracle, "the same answer", &found).into());
+            }
+        }
+    }
+    let tensors = first.unwrap_or_default();
+    let case = TensorCase {
+        id: id.to_owned(),
+        question: question.clone(),
+        tensors: tensors
+            .0
+            .iter()
+            .map(|(name, tensor)| (name.clone(), tensor.form.clone()))
+            .collect(),
+    };
+    Ok(TensorAnswer { case, tensors })
+}
+
+fn malformed(oracle: &dyn Oracle, expected: &str, found: &dyn std::fmt::Display) -> VerbError {
+    VerbError::Malformed {
+        oracle: oracle.identity().name.clone(),
+        verb: "tensors",
+        key: "file".to_owned(),
+        expected: expected.to_owned(),
+        found: found.to_string(),
+    }
+}
+
+impl TensorGolden {
+    /// Reads the golden of `oracle` for `gate`, and verifies every file's hash.
+    pub fn read(home: &Home, oracle: &str, gate: &str) -> Result<Option<Self>> {
+        Self::read_dir(&home.golden_dir(oracle, gate))
+    }
+
+    /// Reads the golden in `dir`; `None` when there is no manifest.
+    pub fn read_dir(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(MANIFEST);
+        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
+        let (manifest, sha256) = (parse_manifest(&path, &bytes)?, sha256_bytes(&bytes));
+        let cases = parse_lines(&dir.join(CASES), &verified(dir, &manifest, CASES)?)?;
+        let path = dir.join(TENSORS);
+        let tensors = Tensors::parse(&verified(dir, &manifest, TENSORS)?);
+        let tensors = tensors.map_err(|error| wrong(&path, error.to_string()))?;
+        Ok(Some(Self { manifest, sha256, answers: paired(&path, cases, tensors)? }))
+    }
+
+    /// Asks `oracle` every question and keeps its answers in the workspace. Nothing is written
+    /// unless all were answered.
+    pub fn capture(
+        home: &Home,
+        oracle: &mut dyn Oracle,
+        capture: &TensorCapture<'_>,
+        progress: Progress,
+    ) -> Result<Self> {
+        check(capture)?;
+        let total = capture.questions.len() as u64;
+        let mut stage = progress.steps(&format!("capturing {}", capture.gate), Some(total));
+        let mut answers = Vec::new();
+        for (id, question) in capture.questions {
+            answers.push(ask(oracle, id, question, capture.repeats)?);
+            stage.advance(1);
+        }
+        let identity = oracle.identity().clone();
+        let dir = home.golden_dir(&identity.name, capture.gate);
+        let files =
+            [(CASES, lines(&dir.join(CASES), &answers)?), (TENSORS, joined(&dir, &answers)?)];
+        let manifest = GoldenManifest {
+            schema_version: SCHEMA_VERSION,
+            gate: capture.gate.to_owned(),
+            oracle: identity,
+            checkpoint: GoldenCheckpoint {
+                name: capture.checkpoint.name.clone(),
+                sha256: capture.checkpoint.sha256.clone(),
+            },
+            captured_at: now(),
+            prompts_sha256: capture.questions_sha256.to_owned(),
+            environment: capture.environment.cloned(),
+            noise: None,
+            files: files.iter().map(|(name, bytes)| GoldenFile::of(name, bytes)).collect(),
+        };
+        let path = dir.join(MANIFEST);
+        let mut json = serde_json::to_vec_pretty(&manifest).map_err(|e| unwritable(&path, &e))?;
+        json.push(b'\n');
+        // The manifest last: a golden that was cut in between is refused by its hashes.
+        for (name, bytes) in &files {
+            place::write_whole(&dir.join(name), bytes)?;
+        }
+        place::write_whole(&path, &json)?;
+        Ok(Self { manifest, sha256: sha256_bytes(&json), answers })
+    }
+}
+
+fn check(capture: &TensorCapture<'_>) -> Result<(), GoldenError> {
+    let gate = || capture.gate.to_owned();
+    if capture.questions.is_empty() {
+        return Err(GoldenError::Empty { gate: gate() });
+    }
+    let mut ids = BTreeSet::new();
+    match capture.questions.iter().find(|(id, _)| !ids.insert(id)) {
+        Some((id, _)) => Err(GoldenError::Twice { gate: gate(), id: id.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// A file that the manifest lists, with the bytes that were captured.
+fn verified(dir: &Path, manifest: &GoldenManifest, name: &str) -> Result<Vec<u8>, GoldenError> {
+    let path = dir.join(name);
+    let listed = manifest.files.iter().find(|file| file.path == name);
+    let listed =
+        listed.ok_or_else(|| wrong(&dir.join(MANIFEST), format!("files lists no {name}")))?;
+    let content = read_if_there(&path)?;
+    let found = content.as_deref().map_or("nothing".to_owned(), sha256_bytes);
+    if found == listed.sha256 {
+        return Ok(content.unwrap_or_default());
+    }
+    Err(GoldenError::Changed { path, expected: listed.sha256.clone(), found })
+}
+
+fn wrong(path: &Path, message: String) -> GoldenError {
+    GoldenError::Parse { path: path.to_path_buf(), line: None, message }
+}
+
+/// Each case with its tensors: all that it lists, in that form, and none beside.
+fn paired(
+    path: &Path,
+    cases: Vec<TensorCase>,
+    Tensors(mut all): Tensors,
+) -> Result<Vec<TensorAnswer>, GoldenError> {
+    let mut answers = Vec::with_capacity(cases.len());
+    for case in cases {
+        let mut tensors = BTreeMap::new();
+        for (name, form) in &case.tensors {
+            let whole = format!("{}/{name}", case.id);
+            let tensor: Tensor = all
+                .remove(&whole)
+                .ok_or_else(|| wrong(path, format!("holds no tensor {whole}")))?;
+            if tensor.form != *form {
+                let found = &tensor.form;
+                let message = format!("{whole}: expected {form:?}, found {found:?}");
+                return Err(wrong(path, message));
+            }
+            tensors.insert(name.clone(), tensor);
+        }
+        answers.push(TensorAnswer { case, tensors: Tensors(tensors) });
+    }
+    match all.keys().next() {
+        Some(name) => Err(wrong(path, format!("holds tensor {name}, which {CASES} does not list"))),
+        None => Ok(answers),
+    }
+}
+
+fn lines(path: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> {
+    let mut lines = Vec::new();
+    for answer in answers {
+        serde_json::to_writer(&mut lines, &answer.case)
+            .map_err(|error| unwritable(path, &error))?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn joined(dir: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> {
+    let named = answers.iter().flat_map(|TensorAnswer { case, tensors }| {
+        tensors.0.iter().map(|(name, tensor)| (format!("{}/{name}", case.id), tensor.clone()))
+    });
+    let tensors = Tensors(named.collect());
+    tensors.to_bytes().map_err(|error| wrong(&dir.join(TENSORS), error.to_string()))
+}

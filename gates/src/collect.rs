@@ -108,6 +108,9 @@ pub fn reference(
         }
     };
     circumstances.violations.extend(validity::pin(&identity, pinned));
+    if bench.gate.spec.launch.production {
+        circumstances.violations.extend(validity::production(&identity, pinned));
+    }
     circumstances.reference =
         Some(ReferenceInfo { source, captured_at, identity, golden_sha256, noise });
     Ok(reference)

@@ -22,13 +22,14 @@ pub use bounds::{BandMnats, Because, FaultName, Positive, Top};
 pub use consistency::{Absent, Alpha, Condition, NoiseRateCheck, OracleConsistencyCheck};
 pub use error::SpecError;
 pub use inside::{
-    ActivationType, Band, BandOrigin, Degrees, Edit, FidelityCheck, LayersCheck, OpCase, OpGoldenCheck,
-    RelRms, Tolerance, Unit,
+    ActivationType, Band, BandOrigin, Degrees, Edit, FidelityCheck, LayersCheck, OpCase,
+    OpGoldenCheck, RelRms, Tolerance, Unit,
 };
 pub use logits::{ChunkTokens, LogitsCheck};
 
 use std::path::{Path, PathBuf};
 
+use oracles::launch::Dtype;
 use serde::Deserialize;
 
 /// A gate, as its file declares it.
@@ -88,11 +89,15 @@ pub struct LaunchSpec {
     pub threads: u32,
     /// Context length in tokens.
     pub context: u32,
+    /// In what the weights are held and activations are rounded; a GGUF file decides that itself.
+    pub dtype: Dtype,
+    /// Whether the oracle must run as in production: compiled, fused, and every backend told.
+    pub production: bool,
 }
 
 impl Default for LaunchSpec {
     fn default() -> Self {
-        Self { threads: 1, context: 4096 }
+        Self { threads: 1, context: 4096, dtype: Dtype::Bfloat16, production: false }
     }
 }
 

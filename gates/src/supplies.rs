@@ -53,13 +53,15 @@ pub trait Supplies {
         provision: bool,
     ) -> oracles::Result<Option<Box<dyn Oracle>>>;
 
-    /// Like [`Supplies::oracle`], launched in some way.
+    /// Like [`Supplies::oracle`], launched in some way; of supplies that know only the pinned one there is no other.
     fn launched(
         &self,
         checkpoint: &Checkpoint,
         way: Way,
         provision: bool,
-    ) -> oracles::Result<Option<Box<dyn Oracle>>>;
+    ) -> oracles::Result<Option<Box<dyn Oracle>>> {
+        if way == Way::default() { self.oracle(checkpoint, provision) } else { Ok(None) }
+    }
 
     /// The oracle's golden for this gate, verified by its hashes.
     fn golden(&self) -> oracles::Result<Option<Golden>>;
@@ -125,6 +127,7 @@ impl Supplies for HomeSupplies<'_> {
         let settings = LaunchSettings {
             threads: self.launch.threads,
             context: self.launch.context,
+            dtype: self.launch.dtype,
             sequences: way.sequences,
             variant: way.variant,
             ..LaunchSettings::default()

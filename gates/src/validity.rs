@@ -2,10 +2,12 @@
 
 mod consistency;
 mod launch;
+mod production;
 mod scores;
 
 pub use consistency::consistency;
 pub use launch::launch;
+pub use production::production;
 pub use scores::scores;
 
 use oracles::checkpoint::Checkpoint;

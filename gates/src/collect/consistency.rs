@@ -66,6 +66,9 @@ fn first(
     };
     let identity = oracle.identity().clone();
     circumstances.violations.extend(validity::pin(&identity, pinned));
+    if bench.gate.spec.launch.production {
+        circumstances.violations.extend(validity::production(&identity, pinned));
+    }
     circumstances.reference = Some(ReferenceInfo {
         source: OracleSource::Live,
         captured_at: None,

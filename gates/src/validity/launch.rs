@@ -34,7 +34,7 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -
             found.push(Violation { rule: Rule::Pin, reason });
         }
     };
-    for (flag, expected) in defaults() {
+    for (flag, expected) in decided(spec) {
         if let Some(was) = line.value(flag) {
             pin(flag, expected, was.to_owned());
         }
@@ -64,13 +64,13 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -
     found
 }
 
-/// The flags that every launch of ours sets alike, with their values.
-fn defaults() -> [(&'static str, String); 4] {
+/// The flags that are the same for every golden of a spec, with their values.
+fn decided(spec: &LaunchSpec) -> [(&'static str, String); 4] {
     let settings = LaunchSettings::default();
     [
         ("--batch-size", settings.batch.to_string()),
         ("--ubatch-size", settings.ubatch.to_string()),
-        ("--dtype", settings.dtype.name().to_owned()),
+        ("--dtype", spec.dtype.name().to_owned()),
         ("--max-num-seqs", settings.sequences.to_string()),
     ]
 }
@@ -118,7 +118,7 @@ struct CommandLine<'a> {
 
 impl<'a> CommandLine<'a> {
     fn of(flags: &'a [String]) -> Self {
-        let fixed = defaults().map(|(flag, _)| flag);
+        let fixed = decided(&LaunchSpec::default()).map(|(flag, _)| flag);
         let is_decided = |flag: &str| {
             WHERE.iter().chain(&THREADS).chain(&CONTEXT).chain(&fixed).any(|name| *name == flag)
         };

@@ -5,6 +5,8 @@ mod alone;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod consistency;
+#[cfg(test)]
 mod goldens;
 #[cfg(test)]
 mod honesty;

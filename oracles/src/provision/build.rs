@@ -56,12 +56,16 @@ impl Plan<'_> {
         })
     }
 
-    /// The first line of `--version` of everything that decided the bits.
+    /// The version of everything that decided the bits, as it says it itself.
     fn identities(&self) -> BTreeMap<String, String> {
         let cache = fs::read_to_string(self.dir.join("CMakeCache.txt")).unwrap_or_default();
         let mut programs =
             vec![("cmake", self.tools.cmake.clone()), ("ninja", self.tools.ninja.clone())];
-        for (name, key) in [("cc", "CMAKE_C_COMPILER"), ("cxx", "CMAKE_CXX_COMPILER")] {
+        for (name, key) in [
+            ("cc", "CMAKE_C_COMPILER"),
+            ("cxx", "CMAKE_CXX_COMPILER"),
+            ("nvcc", "CMAKE_CUDA_COMPILER"),
+        ] {
             if let Some(path) = cache_entry(&cache, key) {
                 programs.push((name, PathBuf::from(path)));
             }
@@ -69,7 +73,9 @@ impl Plan<'_> {
         let version = |program: &Path| {
             let output = self.command(program).arg("--version").output().ok()?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.lines().next().map(str::to_owned)
+            // nvcc names itself first and its release further down.
+            let release = text.lines().find(|line| line.contains(" release "));
+            release.or_else(|| text.lines().next()).map(str::to_owned)
         };
         programs
             .into_iter()

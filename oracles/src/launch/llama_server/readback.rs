@@ -12,7 +12,7 @@ use super::super::LaunchError;
 use super::super::http::Http;
 use super::super::start::Start;
 use crate::process::POLL;
-use crate::registry::LaunchSpec;
+use crate::registry::{Device, LaunchSpec};
 use crate::verbs::Identity;
 
 /// How long the log may take to show what was written before readiness.
@@ -20,6 +20,9 @@ const LOG_DELAY: Duration = Duration::from_secs(3);
 
 /// The setting that says what `flash_attn = auto` became.
 const RESOLVED: &str = "flash_attn_resolved";
+
+/// The setting that says how many of the layers compute on the GPU, as in `31/31`.
+const OFFLOADED: &str = "offloaded_layers";
 
 /// What was started, to be compared with what it says.
 pub(super) struct Question<'a> {
@@ -285,6 +288,7 @@ mod tests {
     const LOG: &str = "\
 0.00.002.894 I cmn  common_param: system_info: n_threads = 1 (n_threads_batch = 2) / 2 | CPU : SSE3 = 1 | AVX2 = 1 | AVX512 = 0 | REPACK = 1 | \n\
 0.00.202.730 I load_tensors: loading model tensors, this can take a while... (load_mode = mmap)\n\
+0.00.208.101 I load_tensors: offloaded 31/31 layers to GPU\n\
 0.00.210.564 I llama_context: n_ctx                 = 4096\n\
 0.00.210.565 I llama_context: n_batch               = 2048\n\
 0.00.210.566 I llama_context: n_ubatch              = 512\n\
@@ -309,6 +313,7 @@ mod tests {
             ("n_threads", "1"),
             ("n_threads_batch", "2"),
             ("n_ubatch", "512"),
+            ("offloaded_layers", "31/31"),
         ];
         let found: Vec<(&str, &str)> =
             said.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();

@@ -54,6 +54,11 @@ impl Bench<'_> {
     /// The oracle of a kind that compares with one; `spec::parse` demands the key of it.
     pub fn pinned(&self) -> Result<&OracleSpec, Trouble> {
         self.oracle.ok_or_else(|| Trouble::Skip("the gate names no oracle".to_owned()))
+    /// Whether the oracle is another one than the spec's: such a run decides no track.
+    pub fn is_crossed(&self) -> bool {
+        self.oracle.is_some_and(|oracle| self.gate.spec.oracle.as_ref() != Some(&oracle.name))
+    }
+
     }
 }
 

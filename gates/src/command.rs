@@ -104,6 +104,9 @@ struct RunArguments {
     /// Judge this binary instead of the one built from this tree; such a run decides no track
     #[arg(long, value_name = "PATH")]
     plumb: Option<PathBuf>,
+    /// Compare with this oracle instead of the spec's; such a run decides no track
+    #[arg(long, value_name = "ORACLE")]
+    oracle: Option<String>,
     /// Folder of the record store; by default records/ of the workspace
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,

@@ -94,7 +94,10 @@ pub fn of(
         }
         Ok(Samples::Texts(corpora)) => Some(("texts.jsonl", lines(corpora.iter().flat_map(texts)))),
         // What processes answered is readable as it is kept.
-        Ok(Samples::Logits(_) | Samples::Consistency(_) | Samples::Inside(_) | Samples::Alone(_)) | Err(_) => None,
+        Ok(
+            Samples::Logits(_) | Samples::Consistency(_) | Samples::Inside(_) | Samples::Alone(_),
+        )
+        | Err(_) => None,
     };
     files.extend(readable.map(|(name, text)| EvidenceFile { name, text }));
     files

@@ -69,8 +69,9 @@ pub fn verdict_line(record: &Record, circumstances: &Circumstances) -> String {
         .reference
         .as_ref()
         .map_or(String::new(), |reference| format!(", against {}", reference_words(reference)));
-    let by_hand =
-        record.subject.info.get("found_by").is_some_and(|by| by == FoundBy::Flag.as_str());
+    let info = &record.subject.info;
+    let by_hand = info.get("found_by").is_some_and(|by| by == FoundBy::Flag.as_str())
+        || info.get("compared_with").is_some();
     let standing = if by_hand { ", decides no track" } else { "" };
     format!(
         "{} {}: {}{against}{standing} ({:.1} s)",

@@ -15,6 +15,7 @@ pub mod home;
 pub mod launch;
 pub mod mock;
 pub mod package;
+pub mod perplexity;
 pub mod place;
 pub mod progress;
 pub mod provision;

@@ -64,6 +64,9 @@ pub enum CommandError {
     /// One id for several gates.
     #[error(
         "--supersedes {0} with several gates: a record is corrected by one run of its own gate"
+    /// The gate is compared with nobody.
+    #[error("--oracle: gate {0} judges the engine alone and is compared with no oracle")]
+    NothingToCross(String),
     )]
     SupersedesSeveral(String),
     /// The record is of another gate.

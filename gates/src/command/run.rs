@@ -17,7 +17,13 @@ pub(super) fn run(context: &Context, arguments: &RunArguments) -> Result<u8, Com
     let gates: Vec<Declared> = arguments
         .names
         .iter()
-        .map(|name| Declared::read(context, name))
+        .map(|name| {
+            let declared = Declared::read(context, name)?;
+            match &arguments.oracle {
+                Some(oracle) => declared.against(context, oracle),
+                None => Ok(declared),
+            }
+        })
         .collect::<Result<_, _>>()?;
     let records = arguments.records.clone().unwrap_or_else(|| context.records_folder());
     check_supersedes(arguments, &records)?;
@@ -133,3 +139,7 @@ fn object(finished: &Finished) -> Value {
         "report": finished.report,
     })
 }
+    if let Some(oracle) = &arguments.oracle {
+        command += " --oracle ";
+        command += oracle;
+    }

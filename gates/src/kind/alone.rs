@@ -241,6 +241,7 @@ pub(super) fn exchange(ids: &[&str]) -> Exchange {
             exit: Some(0),
             stderr_tail: String::new(),
             watch: crate::subject::Watch::default(),
+            file: Vec::new(),
         },
     }
 }

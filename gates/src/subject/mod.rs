@@ -5,6 +5,8 @@
 
 mod answer;
 mod build;
+mod dump;
+mod inside;
 mod process;
 mod watch;
 
@@ -12,6 +14,7 @@ pub use answer::{
     Defect, Generated, Info, Inspection, StoredTensor, StoredValue, TopEntry, is_whole,
 };
 pub use build::{FoundBy, PlumbBinary, SubjectBuildError, find};
+pub use dump::Tapped;
 pub use process::{ProcessTransport, stop_all};
 pub use watch::{Resident, Watch};
 
@@ -35,6 +38,10 @@ pub enum Verb {
     Tokenize,
     /// Tensors, metadata and their offsets in a file.
     Inspect,
+    /// Intermediate values of a forward pass.
+    Dump,
+    /// One operation of a numerics profile.
+    Op,
 }
 
 impl Verb {
@@ -45,6 +52,8 @@ impl Verb {
             Self::Generate => "generate",
             Self::Tokenize => "tokenize",
             Self::Inspect => "inspect",
+            Self::Dump => "dump",
+            Self::Op => "op",
         }
     }
 }
@@ -78,6 +87,9 @@ pub struct RawAnswer {
     /// What was seen of the process; empty where it was not watched.
     #[serde(default)]
     pub watch: Watch,
+    /// The file that it was asked to write; empty where it was asked for none. It is read, and not kept.
+    #[serde(skip)]
+    pub file: Vec<u8>,
 }
 
 /// Carries a question to the subject.
@@ -286,6 +298,24 @@ impl Subject<'_> {
         let expected: Vec<(&str, ())> =
             requests.iter().map(|request| (request.id.as_str(), ())).collect();
         answer::read_lines(Verb::Tokenize, &raw, expected, answer::read_tokenized)
+    }
+
+    /// The values named `taps` of a forward pass over `ids`, by their names; the defect where the file is none.
+    pub fn dump(
+        &self,
+        model: &Path,
+        ids: &[u32],
+        taps: &[&str],
+    ) -> Result<Result<BTreeMap<String, Tapped>, Defect>, SubjectError> {
+        let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
+        let mut arguments = self.model_arguments(Some(model));
+        arguments.extend(["--ids".to_owned(), ids.join(","), "--taps".to_owned(), taps.join(",")]);
+        let raw = self.ask(Verb::Dump, arguments, Vec::new())?;
+        if raw.exit == Some(0) {
+            Ok(dump::read(&raw.file))
+        } else {
+            Err(answer::ended(Verb::Dump, &raw))
+        }
     }
 
     fn model_arguments(&self, model: Option<&Path>) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! for an engine that failed; and whatever it started ends with it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,9 +16,10 @@ use std::time::{Duration, Instant};
 use oracles::Progress;
 use oracles::progress::Stage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tempfile::TempDir;
 
 use super::watch::{self, Watch};
-use super::{Question, RawAnswer, SubjectError, Transport};
+use super::{Question, RawAnswer, SubjectError, Transport, Verb};
 use crate::interrupt;
 
 /// How much of standard error a message shows.
@@ -42,10 +44,13 @@ impl Transport for ProcessTransport {
     fn ask(&self, question: &Question, budget: Duration) -> Result<RawAnswer, SubjectError> {
         let verb = question.verb.as_str();
         let foreign_percent = if question.watched { watch::busy_percent() } else { None };
+        let written = Written::of(question)
+            .map_err(|source| SubjectError::Start { path: self.path.clone(), source })?;
         let started = Instant::now();
         let child = Command::new(&self.path)
             .arg(verb)
             .args(&question.arguments)
+            .args(written.arguments())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -59,7 +64,35 @@ impl Transport for ProcessTransport {
         let stage = progress.steps(&format!("plumb {verb}"), Some(asked));
         let mut answer = converse(&mut living, input, stage, Asked { question, started }, budget)?;
         answer.watch.foreign_percent = foreign_percent;
+        answer.file = written.read().map_err(|source| SubjectError::Pipe { verb, source })?;
         Ok(answer)
+    }
+}
+
+/// Where a verb writes that answers with a file: a folder of our own, gone with the answer.
+struct Written(Option<TempDir>);
+
+impl Written {
+    fn of(question: &Question) -> std::io::Result<Self> {
+        Ok(Self(
+            matches!(question.verb, Verb::Dump | Verb::Op).then(tempfile::tempdir).transpose()?,
+        ))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.0.as_ref().map(|folder| folder.path().join("out.safetensors"))
+    }
+
+    fn arguments(&self) -> Vec<OsString> {
+        self.path().map_or(Vec::new(), |path| vec!["--out".into(), path.into()])
+    }
+
+    /// What was written: nothing where the verb failed, which its exit status tells.
+    fn read(&self) -> std::io::Result<Vec<u8>> {
+        match self.path() {
+            Some(path) if path.is_file() => std::fs::read(path),
+            _ => Ok(Vec::new()),
+        }
     }
 }
 
@@ -114,6 +147,7 @@ fn converse(
             exit: status.code(),
             stderr_tail: tail(&err?),
             watch: Watch { foreign_percent: None, lines_ms, resident },
+            file: Vec::new(),
         })
     })
 }

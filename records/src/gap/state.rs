@@ -68,9 +68,10 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     match last.verdict.word {
         VerdictWord::Fail if !has_ratio(last) => State::Failed(last),
         VerdictWord::Void => State::Void(last),
-        _ if !same_source(last) => {
-            State::Unverified(last, "last judged at other sources, or on a binary named by hand")
-        }
+        _ if !same_source(last) => State::Unverified(
+            last,
+            "last judged at other sources, or on a binary or an oracle named by hand",
+        ),
         _ if last.spec_sha256 != *spec => State::Unverified(last, "last judged under another spec"),
         _ if checkpoint_moved(last, present) => {
             State::Unverified(last, "last judged on a checkpoint that is not the pinned one")
@@ -128,9 +129,11 @@ fn may_supersede(other: &Record, record: &Record) -> bool {
         && !named_by_hand(other)
 }
 
-/// Whether the binary was named with `--plumb` instead of built from the tree: what it was made of is its own word alone.
+/// Whether the binary was named with `--plumb` instead of built from the tree, so that what it was made of is its own word
+/// alone; or the oracle with `--oracle` instead of by the spec.
 fn named_by_hand(record: &Record) -> bool {
-    record.subject.info.get("found_by").and_then(serde_json::Value::as_str) == Some("--plumb")
+    let info = |key: &str| record.subject.info.get(key).and_then(serde_json::Value::as_str);
+    info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle")
 }
 
 /// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".

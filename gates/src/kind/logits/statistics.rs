@@ -4,13 +4,14 @@
 //! with the standard error of the mean, percentiles by linear interpolation. As there, a position's terms are f32 and every
 //! sum is f64.
 
-use super::base::BaseRow;
+use serde::{Deserialize, Serialize};
 
 /// Log-probabilities of the base at or below this count for nothing: the base file holds no smaller ones.
 const LEAST_LOGPROB: f32 = -16.0;
 
 /// What one position contributes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Position {
     /// `sum p_base * (ln p_base - ln p)`, in nats.
     pub divergence: f64,
@@ -18,19 +19,16 @@ pub struct Position {
     pub nll: f64,
     /// The same under the base.
     pub nll_base: f64,
-    /// Whether both have the same most probable token, the lower id among equals.
-    pub same_top: bool,
-    /// Rank of the base's most probable token in the model, 1 the first.
+    /// Rank of the base's most probable token in the model, 1 the first, the lower id before an equal one.
     pub rank: usize,
 }
 
 impl Position {
-    /// Compares `logits` with a row of the base. `next` is the token that follows. None where the lengths differ or a logit
-    /// is not finite: there is no distribution to compare.
-    pub fn compare(logits: &[f32], base: &BaseRow, next: u32) -> Option<Self> {
-        let base: Vec<f32> = base.logprobs().collect();
+    /// Compares `logits` with the base's log-probabilities. `next` is the token that follows. None where the lengths differ
+    /// or a value is not finite: there is no distribution to compare.
+    pub fn compare(logits: &[f32], base: &[f32], next: u32) -> Option<Self> {
         let next = next as usize;
-        let finite = logits.iter().chain(&base).all(|value| value.is_finite());
+        let finite = logits.iter().chain(base).all(|value| value.is_finite());
         if !finite || logits.len() != base.len() || next >= base.len() {
             return None;
         }
@@ -39,16 +37,20 @@ impl Position {
             |(&base, &logit): (&f32, &f32)| f64::from(base.exp() * (base - logit + normaliser));
         let counted = base.iter().zip(logits).filter(|(base, _)| **base > LEAST_LOGPROB);
         let divergence = counted.map(term).sum();
-        let top = first_largest(&base)?;
+        let top = first_largest(base)?;
         let above =
             |(id, &logit): (usize, &f32)| logit > logits[top] || (logit >= logits[top] && id < top);
         Some(Self {
             divergence,
             nll: f64::from(normaliser - logits[next]),
             nll_base: f64::from(-base[next]),
-            same_top: first_largest(logits) == Some(top),
             rank: 1 + logits.iter().enumerate().filter(|&entry| above(entry)).count(),
         })
+    }
+
+    /// Whether both have the same most probable token, the lower id among equals.
+    pub fn same_top(&self) -> bool {
+        self.rank == 1
     }
 
     /// Probability of the token that follows, less the base's.
@@ -113,7 +115,7 @@ pub fn of(positions: &[Position]) -> Option<Statistics> {
         let value = nll.value.exp();
         Mean { value, error: value * nll.error }
     };
-    let share = positions.iter().filter(|at| at.same_top).count() as f64 / count as f64;
+    let share = positions.iter().filter(|at| at.same_top()).count() as f64 / count as f64;
     let spread = share * (1.0 - share) / (count.saturating_sub(1).max(1)) as f64;
     let square = mean(&|at| at.shift() * at.shift());
     let root = square.value.sqrt();
@@ -159,7 +161,8 @@ fn percentile(sorted: &[f64], share: f32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::base::BaseFile;
+    use oracles::perplexity::BaseFile;
+
     use super::{Mean, Position, Statistics, of, percentile};
 
     const BASE: &[u8] = include_bytes!("../../../tests/data/divergence/base.bin");
@@ -178,7 +181,8 @@ mod tests {
             let next = &ids[header.first_scored() + 1..];
             for (row, next) in rows.iter().zip(next) {
                 let logits = logits.next().expect("a row a position");
-                positions.push(Position::compare(logits, row, *next).expect("finite"));
+                let row: Vec<f32> = row.logprobs().collect();
+                positions.push(Position::compare(logits, &row, *next).expect("finite"));
             }
         }
         assert!(logits.next().is_none());
@@ -224,12 +228,13 @@ mod tests {
         assert_eq!(of(&[]), None);
         let mut base = BaseFile::open(BASE).expect("header");
         let rows = base.next_chunk().expect("rows").expect("a chunk");
+        let row: Vec<f32> = rows[0].logprobs().collect();
         let mut logits = vec![0.0; 259];
-        assert!(Position::compare(&logits, &rows[0], 3).is_some());
-        assert!(Position::compare(&logits[1..], &rows[0], 3).is_none());
-        assert!(Position::compare(&logits, &rows[0], 259).is_none());
+        assert!(Position::compare(&logits, &row, 3).is_some());
+        assert!(Position::compare(&logits[1..], &row, 3).is_none());
+        assert!(Position::compare(&logits, &row, 259).is_none());
         logits[7] = f32::NAN;
-        assert!(Position::compare(&logits, &rows[0], 3).is_none());
+        assert!(Position::compare(&logits, &row, 3).is_none());
     }
 
     #[test]

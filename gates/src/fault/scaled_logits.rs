@@ -1,0 +1,19 @@
+//! Fault: a temperature is applied that nobody asked for. No ranking changes, so that no choice does.
+
+use super::dumped::change_logits;
+use super::{Act, Fault};
+use crate::subject::{Question, RawAnswer};
+
+const FACTOR: f32 = 0.9;
+
+pub(super) const FAULT: Fault = Fault {
+    name: "scaled-logits",
+    plants: "every logit, nine tenths of what it was",
+    act: Act::Exchange(plant),
+};
+
+fn plant(question: &Question, answer: &mut RawAnswer) {
+    change_logits(question, answer, |_, logits| {
+        logits.iter_mut().for_each(|value| *value *= FACTOR)
+    });
+}

@@ -7,6 +7,7 @@ use oracles::registry::OracleSpec;
 use oracles::verbs::Identity;
 use records::record::OracleSource;
 
+use crate::journal::Journal;
 use crate::judge::Trouble;
 use crate::regressions::Regressions;
 use crate::spec::NamedSpec;
@@ -48,17 +49,19 @@ pub struct Bench<'a> {
     pub wanted: Wanted,
     /// Where progress is shown.
     pub progress: Progress,
+    /// What was answered so far; none where nothing is remembered.
+    pub journal: Option<&'a Journal>,
 }
 
 impl Bench<'_> {
-    /// The oracle of a kind that compares with one; `spec::parse` demands the key of it.
-    pub fn pinned(&self) -> Result<&OracleSpec, Trouble> {
-        self.oracle.ok_or_else(|| Trouble::Skip("the gate names no oracle".to_owned()))
     /// Whether the oracle is another one than the spec's: such a run decides no track.
     pub fn is_crossed(&self) -> bool {
         self.oracle.is_some_and(|oracle| self.gate.spec.oracle.as_ref() != Some(&oracle.name))
     }
 
+    /// The oracle of a kind that compares with one; `spec::parse` demands the key of it.
+    pub fn pinned(&self) -> Result<&OracleSpec, Trouble> {
+        self.oracle.ok_or_else(|| Trouble::Skip("the gate names no oracle".to_owned()))
     }
 }
 

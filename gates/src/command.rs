@@ -119,6 +119,9 @@ struct RunArguments {
     /// Id of the record that this run corrects
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
+    /// Go on with the answers that an interrupted run of the same gate has left
+    #[arg(long)]
+    resume: bool,
 }
 
 #[derive(Debug, Args)]

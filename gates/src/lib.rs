@@ -16,6 +16,7 @@ pub mod compare;
 pub mod evidence;
 pub mod fault;
 pub mod interrupt;
+pub mod journal;
 pub mod judge;
 pub mod kind;
 pub mod portable;

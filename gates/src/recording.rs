@@ -73,6 +73,10 @@ pub fn assemble(
         evidence: Vec::new(),
         reproduce: destination.reproduce.clone(),
         supersedes: destination.supersedes.clone(),
+        resumed_answers: bench
+            .journal
+            .map(|journal| journal.replayed().answers)
+            .filter(|answers| *answers > 0),
     }
 }
 

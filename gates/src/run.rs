@@ -15,6 +15,7 @@ use records::store::{Store, StoreError};
 
 use crate::bench::{Bench, Circumstances};
 use crate::interrupt::{self, Interrupted};
+use crate::journal::Journal;
 use crate::judge::{Judgement, Trouble};
 use crate::kind::oracle_consistency::Precedent;
 use crate::portable::{portable, portable_record};
@@ -79,7 +80,8 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let collected = collect::collect(bench, &mut circumstances);
     interrupt::check()?;
     let spec = &bench.gate.spec;
-    let elapsed = circumstances.answers_ms();
+    let replayed = bench.journal.map(Journal::replayed).unwrap_or_default();
+    let elapsed = circumstances.answers_ms() + replayed.ms;
     let precedent = precedent(bench, &circumstances, &store)?;
     let violations = &circumstances.violations;
     let judgement =

@@ -3,6 +3,7 @@
 //! A trait, so that the whole of `gate` is tested with supplies from files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use oracles::checkpoint::{self, Checkpoint, CheckpointSpec};
 use oracles::golden::Golden;
@@ -13,6 +14,7 @@ use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
 use oracles::{Home, Progress};
 
+use crate::journal::{Journal, JournaledOracle};
 use crate::spec::LaunchSpec;
 
 /// Whose answers the run is judged by.
@@ -88,6 +90,8 @@ pub struct HomeSupplies<'a> {
     pub launch: &'a LaunchSpec,
     /// Where progress is shown.
     pub progress: Progress,
+    /// What the oracle answered so far; none where nothing is remembered.
+    pub journal: Option<Arc<Journal>>,
 }
 
 impl HomeSupplies<'_> {
@@ -114,7 +118,13 @@ impl Supplies for HomeSupplies<'_> {
         checkpoint: &Checkpoint,
         provision: bool,
     ) -> oracles::Result<Option<Box<dyn Oracle>>> {
-        self.launched(checkpoint, Way::default(), provision)
+        let oracle = self.launched(checkpoint, Way::default(), provision)?;
+        Ok(match (&self.journal, oracle) {
+            (Some(journal), Some(oracle)) => {
+                Some(Box::new(JournaledOracle::new(oracle, Arc::clone(journal))))
+            }
+            (_, oracle) => oracle,
+        })
     }
 
     fn launched(

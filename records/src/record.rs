@@ -59,6 +59,10 @@ pub struct Record {
     pub reproduce: String,
     /// The id of an earlier record that this one corrects.
     pub supersedes: Option<String>,
+    /// Answers that an interrupted run of the same comparison had left, and that were not asked for again; `None` where the run
+    /// was one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_answers: Option<u64>,
 }
 
 /// The engine under test as it described itself, never as the command line wished.

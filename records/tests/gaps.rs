@@ -125,6 +125,7 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
         reproduce: String::new(),
         inputs_sha256: None,
         supersedes: None,
+        resumed_answers: None,
     }
 }
 

@@ -52,6 +52,7 @@ fn record(gate: &str) -> Record {
         reproduce: "cargo gate run smollm2-greedy".into(),
         inputs_sha256: None,
         supersedes: None,
+        resumed_answers: None,
     }
 }
 

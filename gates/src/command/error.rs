@@ -43,6 +43,9 @@ pub enum CommandError {
     /// The faults were not tried.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// What a run was answered so far.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::JournalError),
     /// The record store.
     #[error(transparent)]
     Store(#[from] records::store::StoreError),
@@ -61,12 +64,12 @@ pub enum CommandError {
     /// There is no record of that id.
     #[error("no record has the id {0}: `gate records list` names them all")]
     NoRecord(String),
-    /// One id for several gates.
-    #[error(
-        "--supersedes {0} with several gates: a record is corrected by one run of its own gate"
     /// The gate is compared with nobody.
     #[error("--oracle: gate {0} judges the engine alone and is compared with no oracle")]
     NothingToCross(String),
+    /// One id for several gates.
+    #[error(
+        "--supersedes {0} with several gates: a record is corrected by one run of its own gate"
     )]
     SupersedesSeveral(String),
     /// The record is of another gate.

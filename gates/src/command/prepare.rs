@@ -9,6 +9,7 @@ use oracles::registry::OracleSpec;
 
 use super::{CommandError, Context};
 use crate::bench::{Bench, SubjectIdentity};
+use crate::journal::Header;
 use crate::regressions::{self, Regressions};
 use crate::spec::{self, NamedSpec};
 use crate::subject::{PlumbBinary, ProcessTransport, Subject, find};
@@ -69,7 +70,32 @@ impl Declared {
             oracle: self.oracle.as_ref(),
             launch: &self.gate.spec.launch,
             progress: context.progress,
+            journal: None,
         }
+    }
+
+    /// What a run of this gate is remembered by.
+    pub(super) fn header(
+        &self,
+        context: &Context,
+        identity: &SubjectIdentity,
+    ) -> Result<Header, CommandError> {
+        let checkpoint = self.gate.spec.checkpoint.as_deref();
+        let declaration = checkpoint.map(|name| {
+            let path = CheckpointSpec::load(&context.home, name)?.path;
+            ::records::sha256_file(&path).map_err(|source| CommandError::Inputs { path, source })
+        });
+        let definition = self.oracle.as_ref().map(|oracle| oracle.definition_sha256(&context.home));
+        let inputs = self.workload.as_ref().map(|workload| workload.sha256.clone());
+        let regressions = || self.regressions.as_ref().map(|list| list.sha256.clone());
+        Ok(Header {
+            gate: self.gate.name.clone(),
+            spec_sha256: self.gate.sha256.clone(),
+            inputs_sha256: inputs.or_else(regressions),
+            binary_sha256: identity.binary_sha256.clone(),
+            oracle_sha256: definition.transpose().map_err(oracles::Error::from)?,
+            checkpoint_sha256: declaration.transpose()?,
+        })
     }
 
     pub(super) fn bench<'a>(
@@ -109,6 +135,7 @@ impl Declared {
             supplies,
             wanted,
             progress: supplies.progress,
+            journal: supplies.journal.as_deref(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `gate run NAME…`
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use records::record::VerdictWord as Word;
 use records::store::Store;
@@ -8,9 +9,12 @@ use serde_json::{Value, json};
 
 use super::prepare::{Declared, Engine};
 use super::{CommandError, Context, RunArguments};
+use crate::bench::SubjectIdentity;
+use crate::journal::{Journal, JournaledSubject};
 use crate::rule::{exit_status, gravity};
 use crate::run::{self, Destination, Finished};
 use crate::supplies::Wanted;
+use crate::words::count;
 
 pub(super) fn run(context: &Context, arguments: &RunArguments) -> Result<u8, CommandError> {
     // Every spec is read before anything is built or run: a typing error shows at once.
@@ -58,13 +62,17 @@ fn one(
     keep: Option<PathBuf>,
 ) -> Result<Finished, CommandError> {
     let identity = declared.identify(engine)?;
-    let supplies = declared.supplies(context);
+    let journal = Arc::new(journal(context, arguments, declared, &identity)?);
+    let mut supplies = declared.supplies(context);
+    supplies.journal = Some(Arc::clone(&journal));
     let wanted = match (arguments.live, arguments.golden) {
         (true, _) => Wanted::Live,
         (_, true) => Wanted::Golden,
         _ => Wanted::Either,
     };
-    let bench = declared.bench(engine, &identity, &supplies, wanted);
+    let mut bench = declared.bench(engine, &identity, &supplies, wanted);
+    let subject = JournaledSubject { inner: &engine.transport, journal: &journal };
+    bench.subject.transport = &subject;
     let destination = Destination {
         records,
         home: &context.home,
@@ -72,7 +80,41 @@ fn one(
         reproduce: reproduce(arguments, &declared.gate.name),
         keep,
     };
-    Ok(run::run(&bench, &destination)?)
+    let finished = run::run(&bench, &destination)?;
+    journal.finish()?;
+    Ok(finished)
+}
+
+/// The answers of this run: those of an interrupted one first, where the user wants to go on with it.
+fn journal(
+    context: &Context,
+    arguments: &RunArguments,
+    declared: &Declared,
+    identity: &SubjectIdentity,
+) -> Result<Journal, CommandError> {
+    let folder = context.home.cache.join("runs");
+    let header = declared.header(context, identity)?;
+    let left = Journal::left(&folder, &header.gate);
+    let note = |text: String| context.progress.note(&text);
+    match (left, arguments.resume) {
+        (Some(left), true) => {
+            let journal = Journal::resume(&folder, &header)?;
+            note(format!(
+                "going on with {} of the run of {} that was interrupted",
+                count(left, "answer", "answers"),
+                header.gate
+            ));
+            return Ok(journal);
+        }
+        (Some(left), false) => note(format!(
+            "a run of {} was interrupted after {}; --resume would have gone on with it",
+            header.gate,
+            count(left, "answer", "answers")
+        )),
+        (None, true) => note(format!("no run of {} was interrupted: it begins", header.gate)),
+        (None, false) => {}
+    }
+    Ok(Journal::begin(&folder, &header)?)
 }
 
 /// `--supersedes` names a record that is there, of the one gate that is run.
@@ -102,6 +144,10 @@ fn reproduce(arguments: &RunArguments, name: &str) -> String {
     }
     if arguments.golden {
         command += " --golden";
+    }
+    if let Some(oracle) = &arguments.oracle {
+        command += " --oracle ";
+        command += oracle;
     }
     if let Some(path) = &arguments.plumb {
         command += " --plumb ";
@@ -139,7 +185,3 @@ fn object(finished: &Finished) -> Value {
         "report": finished.report,
     })
 }
-    if let Some(oracle) = &arguments.oracle {
-        command += " --oracle ";
-        command += oracle;
-    }

@@ -71,6 +71,7 @@ mod tests {
             exit: Some(0),
             stderr_tail: stderr.to_owned(),
             watch: Default::default(),
+            file: Vec::new(),
         };
         Exchange { question, answer }
     }

@@ -175,6 +175,7 @@ fn run(workspace: &Workspace, is_fickle: bool, has_variants: bool) -> Finished {
         supplies: &FickleSupplies { workspace, is_fickle, has_variants },
         wanted: Wanted::Either,
         progress: oracles::Progress::Silent,
+        journal: None,
     };
     let destination = Destination {
         records: &workspace.path("records"),

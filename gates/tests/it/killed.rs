@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Process, STRICT, Workspace, children_of, subject_answers};
+use crate::support::{NEAR_TIE, Process, STRICT, Workspace, children_of, subject_answers};
 
 /// Moments at which the runner is killed.
 const MOMENTS: u64 = 30;
@@ -45,4 +45,62 @@ fn a_kill_leaves_a_store_that_opens_and_no_process() {
     workspace.answer("generate", &subject_answers());
     assert_eq!(workspace.gate(&["run", "tiny"]).status, 0);
     assert_eq!(workspace.records().len(), whole + 1);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_where_it_was() {
+    let workspace = Workspace::new(NEAR_TIE);
+    // The first question is answered at once, the second takes longer than the runner lives.
+    let script = workspace.path("engine-mock/plumb");
+    let hang =
+        "if [ $name = forced ] && [ -e \"$here/hang\" ]; then sleep 30; fi\necho \"answering";
+    let text = std::fs::read_to_string(&script).unwrap().replace("echo \"answering", hang);
+    std::fs::write(&script, text).unwrap();
+    workspace.write("engine-mock/hang", "");
+    let journal = workspace.path("cache/runs/tiny.journal");
+    let mut runner = Command::new(env!("CARGO_BIN_EXE_gate"))
+        .args(["run", "tiny", "--golden", "--plumb", "engine-mock/plumb", "--cache", "cache"])
+        .current_dir(workspace.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+    while lines() < 2 {
+        assert!(Instant::now() < deadline, "the first answer is not kept");
+        thread::sleep(Duration::from_millis(20));
+    }
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    assert_eq!(workspace.records().len(), 0);
+
+    // Whoever asked the first question again would hear nothing now.
+    std::fs::remove_file(workspace.path("engine-mock/hang")).unwrap();
+    workspace.exits("generate", "1");
+    let resumed = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
+    assert_eq!(resumed.status, 0, "{resumed:?}");
+    assert!(resumed.stderr.contains("going on with 1 answer"), "{resumed:?}");
+    let records = workspace.records();
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].resumed_answers, Some(1));
+    assert!(!journal.exists());
+    let anew = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
+    assert_eq!(anew.status, 1, "{anew:?}");
+    assert!(anew.stderr.contains("no run of tiny was interrupted"), "{anew:?}");
+}
+
+#[test]
+fn another_comparison_does_not_go_on() {
+    let workspace = Workspace::new(NEAR_TIE);
+    let header = "{\"gate\":\"tiny\",\"spec_sha256\":\"x\",\"inputs_sha256\":null,\"binary_sha256\":\"x\",\
+        \"oracle_sha256\":null,\"checkpoint_sha256\":null}\n{\"asked\":1,\"answer\":1,\"ms\":1}\n";
+    std::fs::create_dir_all(workspace.path("cache/runs")).unwrap();
+    workspace.write("cache/runs/tiny.journal", header);
+    let refused = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
+    assert_eq!(refused.status, 2, "{refused:?}");
+    assert!(refused.stderr.contains("had another spec"), "{refused:?}");
+    let anew = workspace.gate(&["run", "tiny", "--golden"]);
+    assert_eq!(anew.status, 0, "{anew:?}");
+    assert!(anew.stderr.contains("--resume would have gone on"), "{anew:?}");
 }

@@ -76,6 +76,7 @@ fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
         supplies: &supplies,
         wanted: Wanted::Live,
         progress: oracles::Progress::Silent,
+        journal: None,
     };
     let destination = Destination {
         records: &workspace.path("records"),

@@ -19,7 +19,7 @@ use crate::kind::oracle_consistency::Precedent;
 use crate::rule::Word;
 use crate::subject::{Subject, SubjectError};
 use crate::supplies::Wanted;
-use crate::{chain, collect};
+use crate::{chain, collect, kind};
 use mirror::Mirror;
 use planted::{PlantedSupplies, Remembered, Tampered};
 
@@ -178,6 +178,7 @@ impl Ground<'_> {
             Act::Request(_)
             | Act::Answer(_)
             | Act::Process(_)
+            | Act::Given(_)
             | Act::Exchange(_)
             | Act::Clock(_) => Ok(()),
         };
@@ -198,6 +199,9 @@ impl Ground<'_> {
             judge::judge(spec, &collected, &circumstances.violations, precedent.as_ref())
                 .timed(spec, elapsed);
         let red = matches!(judgement.word, Word::Fail | Word::Void);
+        let red = red
+            && fault::located::words(&kind::names(spec), fault.name)
+                .is_none_or(|words| judgement.reason.contains(words));
         Ok((red, format!("{}: {}", judgement.word.as_str(), judgement.reason)))
     }
 

@@ -380,8 +380,11 @@ class Operations:
         kind = next(kind for kind, name in gguf.GGML_NAME.items() if name == named)
         length, size = gguf.GGML_BLOCK[kind]
         blocks = self.whole(256, rows, columns // length, size).to(torch.uint8)
-        for offset in {"Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}[named]:
-            scales = torch.rand(rows, columns // length, 1, generator=self.generator) / 1024
+        # Where the scales of a block lie, and by what they are divided for weights of about the same size.
+        places = {"Q8_0": (1 << 10, [0]), "Q4_K": (1 << 12, [0, 2]), "Q5_K": (1 << 13, [0, 2]), "Q6_K": (1 << 14, [208])}
+        divisor, offsets = places[named]
+        for offset in offsets:
+            scales = torch.rand(rows, columns // length, 1, generator=self.generator) / divisor
             blocks[:, :, offset : offset + 2] = scales.to(torch.float16).view(torch.uint8)
         stored = blocks.view(rows, -1)
         return stored, gguf.dequantize(stored.flatten(), kind, torch.float32).view(rows, columns).to(self.dtype)

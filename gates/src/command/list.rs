@@ -1,7 +1,7 @@
 //! `gate list` and `gate explain NAME`
 
 use comfy_table::Table;
-use oracles::golden::Golden;
+use oracles::golden::{Golden, GoldenManifest};
 use serde_json::json;
 
 use super::prepare::Declared;
@@ -46,18 +46,26 @@ pub(super) fn list(context: &Context, as_json: bool) -> Result<u8, CommandError>
 
 pub(super) fn explain(context: &Context, name: &str) -> Result<u8, CommandError> {
     let declared = Declared::read(context, name)?;
-    // A corpus that brings its own answers has no golden, nor has a gate without an oracle.
-    let spec = &declared.gate.spec;
-    let has_golden = declared.workload.is_some() && declared.oracle.is_some() && spec.asks_engine();
-    let golden = has_golden.then(|| declared.supplies(context).golden());
-    super::print(&explanation(&declared, golden.as_ref()))?;
+    super::print(&explanation(&declared, golden(context, &declared).as_ref()))?;
     Ok(0)
 }
 
-fn explanation(
-    declared: &Declared,
-    golden: Option<&Result<Option<Golden>, oracles::Error>>,
-) -> String {
+/// A golden's manifest and the digest of it; none where none is kept.
+type KeptGolden = oracles::Result<Option<(GoldenManifest, String)>>;
+
+/// The golden of a gate that has one: a corpus that brings its own answers has none, nor has a gate without an oracle.
+fn golden(context: &Context, declared: &Declared) -> Option<KeptGolden> {
+    let (spec, supplies) = (&declared.gate.spec, declared.supplies(context));
+    if !spec.check.inside().is_empty() {
+        let golden = supplies.tensor_golden();
+        return Some(golden.map(|golden| golden.map(|golden| (golden.manifest, golden.sha256))));
+    }
+    let has_golden = declared.workload.is_some() && declared.oracle.is_some() && spec.asks_engine();
+    let manifest = |golden: Golden| (golden.manifest, golden.sha256);
+    has_golden.then(|| supplies.golden().map(|golden| golden.map(manifest)))
+}
+
+fn explanation(declared: &Declared, golden: Option<&KeptGolden>) -> String {
     let Declared { gate, workload, regressions, oracle } = declared;
     let spec = &gate.spec;
     let mut pins = super::table(&[]);
@@ -119,15 +127,13 @@ fn explanation(
 }
 
 /// The golden, and how far the oracle is from itself: what our differences are to be read beside.
-fn golden_rows(golden: &Result<Option<Golden>, oracles::Error>) -> Vec<(&'static str, String)> {
-    let golden = match golden {
+fn golden_rows(golden: &KeptGolden) -> Vec<(&'static str, String)> {
+    let (manifest, sha256) = match golden {
         Ok(Some(golden)) => golden,
         Ok(None) => return vec![("golden", "none is kept".to_owned())],
         Err(error) => return vec![("golden", format!("cannot be used: {}", chain::of(error)))],
     };
-    let manifest = &golden.manifest;
     let who = format!("{} {}", manifest.oracle.name, manifest.oracle.version);
-    let sha256 = &golden.sha256;
     let mut rows =
         vec![("golden", format!("{who}, {} (manifest sha256 {sha256})", manifest.captured_at))];
     rows.extend(manifest.noise.as_ref().map(|noise| ("noise", noise_words(noise))));

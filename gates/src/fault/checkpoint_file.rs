@@ -1,33 +1,60 @@
-//! A checkpoint in memory, to be patched and written as a copy.
+//! A checkpoint in memory, to be patched and written as a copy: one file, or a folder with its tensors and its `config.json`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::FaultError;
 use crate::subject::{Inspection, StoredTensor, StoredValue};
 
+/// The files of a folder that are patched; the others are copied.
+const TENSORS: &str = "model.safetensors";
+const CONFIG: &str = "config.json";
+
 /// The bytes of a checkpoint.
 pub struct CheckpointFile {
+    /// Of the file, or of the folder's tensors.
     bytes: Vec<u8>,
+    folder: Option<Folder>,
+}
+
+/// A checkpoint that is a folder.
+struct Folder {
+    path: PathBuf,
+    config: Value,
 }
 
 impl CheckpointFile {
     /// Reads the file.
     pub fn read(path: &Path) -> Result<Self, FaultError> {
-        let bytes = std::fs::read(path).map_err(|source| FaultError::Io {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        })?;
-        Ok(Self { bytes })
+        let read = |path: &Path| std::fs::read(path).map_err(failed("read", path));
+        if !path.is_dir() {
+            return Ok(Self { bytes: read(path)?, folder: None });
+        }
+        let config = path.join(CONFIG);
+        let parsed = serde_json::from_slice(&read(&config)?);
+        let parsed = parsed.map_err(|error| failed("read", &config)(error.into()))?;
+        let folder = Folder { path: path.to_owned(), config: parsed };
+        Ok(Self { bytes: read(&path.join(TENSORS))?, folder: Some(folder) })
     }
 
     /// Writes the patched copy.
     pub fn write(&self, path: &Path) -> Result<(), FaultError> {
-        std::fs::write(path, &self.bytes).map_err(|source| FaultError::Io {
-            action: "write",
-            path: path.to_owned(),
-            source,
-        })
+        let Some(folder) = &self.folder else {
+            return std::fs::write(path, &self.bytes).map_err(failed("write", path));
+        };
+        let copy = || {
+            std::fs::create_dir_all(path)?;
+            for entry in std::fs::read_dir(&folder.path)? {
+                let name = entry?.file_name();
+                if name != TENSORS && name != CONFIG {
+                    std::fs::copy(folder.path.join(&name), path.join(&name))?;
+                }
+            }
+            std::fs::write(path.join(TENSORS), &self.bytes)?;
+            std::fs::write(path.join(CONFIG), folder.config.to_string())
+        };
+        copy().map_err(failed("copy", path))
     }
 
     /// The bytes from `offset` on, `length` of them.
@@ -58,6 +85,22 @@ impl CheckpointFile {
         Ok(())
     }
 
+    /// Multiplies a number of the model's configuration: the metadata value whose key ends so, or a key of `config.json`.
+    pub fn scale_setting(
+        &mut self,
+        inspection: &Inspection,
+        [ending, key]: [&str; 2],
+        factor: f32,
+    ) -> Result<(), FaultError> {
+        let Some(folder) = &mut self.folder else {
+            return self.scale_f32(value(inspection, ending)?, factor);
+        };
+        let absent = || FaultError::Absent { what: format!("number {key} in {CONFIG}") };
+        let slot = folder.config.get_mut(key).ok_or_else(absent)?;
+        *slot = (slot.as_f64().ok_or_else(absent)? * f64::from(factor)).into();
+        Ok(())
+    }
+
     /// Multiplies an f32 metadata value.
     pub fn scale_f32(&mut self, value: &StoredValue, factor: f32) -> Result<(), FaultError> {
         let bytes = self.slice(value.offset, 4)?;
@@ -82,6 +125,11 @@ impl CheckpointFile {
         }
         Ok(())
     }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FaultError {
+    let path = path.to_owned();
+    move |source| FaultError::Io { action, path, source }
 }
 
 /// Size of a block in bytes and the offsets of its f16 scales (ggml's block structures).
@@ -125,7 +173,7 @@ mod tests {
     use super::*;
 
     fn file() -> CheckpointFile {
-        CheckpointFile { bytes: (0..64).collect() }
+        CheckpointFile { bytes: (0..64).collect(), folder: None }
     }
 
     fn tensor(format: &str) -> StoredTensor {
@@ -168,7 +216,8 @@ mod tests {
 
     #[test]
     fn an_f32_is_scaled_in_place() {
-        let mut patched = CheckpointFile { bytes: 10_000.0_f32.to_le_bytes().to_vec() };
+        let mut patched =
+            CheckpointFile { bytes: 10_000.0_f32.to_le_bytes().to_vec(), folder: None };
         let value = StoredValue {
             key: "llama.rope.freq_base".into(),
             kind: "f32".into(),

@@ -8,9 +8,11 @@ mod altered_template;
 mod batched_bit;
 mod busy_host;
 mod checkpoint_file;
+mod crossed_groups;
 mod crossed_slots;
 mod double_residency;
 mod drifting_repeat;
+mod dropped_bias;
 mod dropped_first_id;
 mod dropped_line;
 mod dumped;
@@ -23,16 +25,24 @@ mod failed_exit;
 mod flipped_golden;
 mod flipped_row;
 mod flipped_scales;
+mod flipped_tensor;
 mod forgotten_tensor;
 mod heeded_flag;
 mod hidden_tensor;
 mod ignored_knob;
+mod last_of_equals;
 mod leaking_batch;
 mod leaking_memory;
+pub mod located;
+mod misread_activations;
+mod misread_blocks;
 mod misread_shape;
+mod misread_values;
+mod missing_values;
 mod nameless_refusal;
 mod nan_logit;
 mod nan_logprob;
+mod nan_value;
 mod oracle;
 mod oracle_batch;
 mod oracle_cache;
@@ -44,23 +54,34 @@ mod oracle_queue;
 mod oracle_repeat;
 mod oracle_repeat_bit;
 mod oracle_short;
+mod other_pairs;
 mod perturbed_head;
+mod perturbed_row;
 mod raised_epsilon;
+mod raised_op_epsilon;
 mod renamed_special;
 mod scaled_logits;
+mod scaled_values;
 mod second_batch;
+mod shifted_op_rope;
 mod shifted_rope;
 mod shifted_rows;
+mod shifted_tokens;
 mod slow_run;
 mod slow_start;
 mod swallowed_flag;
+mod swapped_heads;
 mod swapped_pair;
 mod swapped_token;
 mod threaded_bit;
 mod threaded_order;
 mod truncated_dump;
+mod truncated_output;
 mod truncated_run;
 mod turned_bos;
+mod unknown_op;
+mod unrounded_sums;
+mod values;
 mod wide_rows;
 mod wrong_length;
 
@@ -70,6 +91,7 @@ pub use oracle::{Occasion, OracleAnswer};
 use std::path::Path;
 
 use oracles::golden::GoldenCase;
+use oracles::tensors::Tensors;
 use serde_json::Value;
 
 use crate::subject::{Inspection, Question, RawAnswer};
@@ -92,6 +114,8 @@ pub enum Act {
     Answer(fn(&mut Vec<Value>)),
     /// On the end of the process.
     Process(fn(&mut RawAnswer)),
+    /// On a question with a file of tensors, and on a copy of that file.
+    Given(fn(&mut Question, &mut Tensors)),
     /// On one answer as a whole, told by its question.
     Exchange(fn(&Question, &mut RawAnswer)),
     /// On the clock: how long a run seems to have taken, in milliseconds.
@@ -210,6 +234,25 @@ pub const ALL: &[Fault] = &[
     nan_logit::FAULT,
     perturbed_head::FAULT,
     truncated_dump::FAULT,
+    perturbed_row::FAULT,
+    swapped_heads::FAULT,
+    scaled_values::FAULT,
+    nan_value::FAULT,
+    shifted_tokens::FAULT,
+    misread_values::FAULT,
+    missing_values::FAULT,
+    flipped_tensor::FAULT,
+    misread_activations::FAULT,
+    misread_blocks::FAULT,
+    shifted_op_rope::FAULT,
+    raised_op_epsilon::FAULT,
+    other_pairs::FAULT,
+    crossed_groups::FAULT,
+    dropped_bias::FAULT,
+    unrounded_sums::FAULT,
+    last_of_equals::FAULT,
+    truncated_output::FAULT,
+    unknown_op::FAULT,
 ];
 
 /// The fault of that name.

@@ -1,6 +1,6 @@
 //! Fault: the epsilon of every norm is far too large.
 
-use super::checkpoint_file::{CheckpointFile, value};
+use super::checkpoint_file::CheckpointFile;
 use super::{Act, Fault, FaultError, Target};
 
 pub(super) const FAULT: Fault = Fault {
@@ -10,5 +10,6 @@ pub(super) const FAULT: Fault = Fault {
 };
 
 fn plant(target: &Target<'_>, file: &mut CheckpointFile) -> Result<(), FaultError> {
-    file.scale_f32(value(target.inspection, ".attention.layer_norm_rms_epsilon")?, 1e4)
+    let keys = [".attention.layer_norm_rms_epsilon", "rms_norm_eps"];
+    file.scale_setting(target.inspection, keys, 1e4)
 }

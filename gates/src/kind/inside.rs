@@ -165,10 +165,10 @@ impl ValueSample {
     }
 }
 
-/// That a factor alone explains the difference, where it does: where it takes nine tenths of it away.
+/// That a factor alone explains the difference, where it does: where it takes three quarters of it away.
 pub fn scale_words(rescaled: Option<(f64, f64)>, rel_rms: Option<f64>) -> String {
     match (rescaled, rel_rms) {
-        (Some((factor, left)), Some(before)) if compare::within(left, before / 10.0) => {
+        (Some((factor, left)), Some(before)) if compare::within(left, before / 4.0) => {
             format!("; ours is the oracle's times {:.4}", 1.0 / factor)
         }
         _ => String::new(),

@@ -162,3 +162,71 @@ fn beyond(case: &OpCase, output: &OutputSample) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{ActivationType, Because, Tolerance};
+
+    fn check() -> OpGoldenCheck {
+        let case = OpCase {
+            id: "add-f32".into(),
+            op: "add".into(),
+            dtype: ActivationType::Float32,
+            sizes: [].into(),
+            args: [].into(),
+            seed: 1,
+            atol: Tolerance(1e-3),
+            rtol: Tolerance(1e-2),
+            because: Because("a test".into()),
+        };
+        OpGoldenCheck { case: vec![case] }
+    }
+
+    fn floats(not_finite: usize, got: Option<f64>, want: f64) -> Result<Elements, String> {
+        let worst = vec![Element { row: 1, column: 2, got, want: Some(want) }];
+        Ok(Elements::Floats { count: 6, not_finite, differ: 1, worst })
+    }
+
+    /// What the only output comes to, if it fails.
+    fn failed(compared: Result<Elements, String>) -> Option<String> {
+        let want = Form { dtype: "F32".into(), shape: vec![2, 3] };
+        let output = OutputSample { name: "out".into(), want, compared };
+        let sample = OpSample { id: "add-f32".into(), outputs: Ok(vec![output]) };
+        let found = judge(&check(), &[sample]).findings;
+        assert_eq!(found.compared, 1);
+        found.failures.first().map(|failure| failure.what.clone())
+    }
+
+    /// 1e-3 and a hundredth of 2 are 2.1e-2.
+    #[test]
+    fn an_element_lies_within_both_tolerances_together() {
+        assert_eq!(failed(floats(0, Some(2.020_9), 2.0)), None);
+        let what = failed(floats(0, Some(2.021_1), 2.0)).unwrap();
+        assert_eq!(what, "out: element [1, 2] is 2.0211, expected 2 (1 of 6 differ)");
+    }
+
+    #[test]
+    fn what_is_no_number_or_no_output_fails() {
+        assert!(failed(floats(1, None, 2.0)).unwrap().contains("1 of 6 elements are no finite"));
+        assert!(failed(floats(0, None, 2.0)).unwrap().contains("is no number"));
+        assert_eq!(failed(Err("is missing".into())).unwrap(), "out: is missing");
+        let none = Elements::Floats { count: 0, not_finite: 0, differ: 0, worst: Vec::new() };
+        assert!(failed(Ok(none)).unwrap().contains("has no element to compare"));
+    }
+
+    #[test]
+    fn whole_numbers_are_equal_or_not() {
+        assert_eq!(failed(Ok(Elements::Wholes { count: 3, first: None })), None);
+        let what = failed(Ok(Elements::Wholes { count: 3, first: Some((1, 8, 7)) })).unwrap();
+        assert_eq!(what, "out: element 1 is 8, expected 7");
+    }
+
+    #[test]
+    fn an_operation_without_a_runner_fails_and_one_without_an_answer_is_not_compared() {
+        let refused = OpSample { id: "add-f32".into(), outputs: Err("no operation".into()) };
+        let found = judge(&check(), &[refused]).findings;
+        assert_eq!(found.failures.len(), 1);
+        assert_eq!(judge(&check(), &[]).findings.compared, 0);
+    }
+}

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::tensors::TensorGolden;
 use oracles::golden::{Golden, GoldenCase};
 use oracles::registry::OracleSpec;
+use oracles::tensors::Tensors;
 use oracles::verbs::Oracle;
 use serde_json::Value;
 
@@ -59,6 +60,9 @@ impl Transport for Tampered<'_> {
             plant(question, &mut answer);
             return Ok(answer);
         }
+        if let Act::Given(plant) = self.fault.act {
+            return self.inner.ask(&given(question, plant), budget);
+        }
         if !matches!(question.verb, Verb::Generate | Verb::Tokenize) {
             return self.inner.ask(question, budget);
         }
@@ -76,6 +80,7 @@ impl Transport for Tampered<'_> {
             Act::Process(plant) => plant(&mut answer),
             Act::Request(_)
             | Act::Checkpoint(_)
+            | Act::Given(_)
             | Act::Exchange(_)
             | Act::Clock(_)
             | Act::Oracle(_)
@@ -83,6 +88,27 @@ impl Transport for Tampered<'_> {
         }
         Ok(answer)
     }
+}
+
+/// The question with a fault in it and in the copy of its file of tensors that it then names. One without such a file, or
+/// whose file cannot be copied, passes as it is.
+fn given(question: &Question, plant: fn(&mut Question, &mut Tensors)) -> Question {
+    let mut planted = question.clone();
+    let flag = question.arguments.iter().position(|flag| flag == "--inputs" || flag == "--given");
+    let path = flag.and_then(|flag| question.arguments.get(flag + 1));
+    let Some((path, mut tensors)) =
+        path.and_then(|path| Some((path, Tensors::read(Path::new(path)).ok()?)))
+    else {
+        return planted;
+    };
+    plant(&mut planted, &mut tensors);
+    let copy = format!("{path}.planted");
+    if tensors.write(Path::new(&copy)).is_ok() {
+        for argument in planted.arguments.iter_mut().filter(|argument| *argument == path) {
+            argument.clone_from(&copy);
+        }
+    }
+    planted
 }
 
 /// Edits JSON lines as values. Lines that are not JSON pass as they are: the gate will say so.

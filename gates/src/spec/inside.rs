@@ -245,3 +245,76 @@ fn empty_list(check: &Inside<'_>) -> Option<&'static str> {
         Inside::Layers(_) | Inside::Fidelity(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::spec::parse;
+
+    const HEAD: &str = "summary = \"s\"\noracle = \"o\"\ncheckpoint = \"c\"\nprofile = \"p\"\n";
+
+    /// What a spec of these lines is refused with.
+    fn refused(lines: &str) -> String {
+        let text = format!("{HEAD}{lines}");
+        parse(&text, Path::new("a.toml"))
+            .map(|_| "accepted".to_owned())
+            .unwrap_or_else(|error| error.to_string())
+    }
+
+    fn layers(rel_rms: &str) -> String {
+        let band =
+            format!("{{ rel-rms = {rel_rms}, source = \"bf16-rounding\", because = \"b\" }}");
+        format!("inputs = \"i\"\n[check.layers]\nisolated = {band}\nend-to-end = {band}\n")
+    }
+
+    fn op(id: &str, tolerances: &str) -> String {
+        format!(
+            "[[check.op-golden.case]]\nid = \"{id}\"\nop = \"add\"\ndtype = \"float32\"\nsizes = {{ rows = 1 }}\nseed = 1\n\
+             {tolerances}\n"
+        )
+    }
+
+    const TOLERANCES: &str = "atol = 0.0\nrtol = 0.0\nbecause = \"b\"";
+
+    #[test]
+    fn tables_that_fit_are_accepted() {
+        assert_eq!(refused(&layers("4e-3")), "accepted");
+        assert_eq!(refused(&op("a", TOLERANCES)), "accepted");
+    }
+
+    #[test]
+    fn a_bound_is_bounded_and_has_a_reason() {
+        assert!(refused(&layers("0.5")).contains("at most 0.03125"));
+        assert!(refused(&layers("0.0")).contains("above 0"));
+        assert!(refused(&layers("nan")).contains("above 0"));
+        assert!(
+            refused(&op("a", "atol = 0.0\nrtol = 0.5\nbecause = \"b\""))
+                .contains("within 0 and 0.1")
+        );
+        assert!(refused(&op("a", "atol = 0.0\nrtol = 0.0")).contains("because"));
+        assert!(
+            refused(&op("a", "atol = 0.0\nrtol = 0.0\nbecause = \" \""))
+                .contains("cannot be blank")
+        );
+    }
+
+    #[test]
+    fn what_is_vacuous_or_mixed_is_refused() {
+        let twice = op("a", TOLERANCES) + &op("a", TOLERANCES);
+        assert!(refused(&twice).contains("two cases of one id"));
+        assert!(refused("[check.op-golden]\ncase = []\n").contains("at least one"));
+        assert!(
+            refused(&format!("inputs = \"i\"\n{}", op("a", TOLERANCES)))
+                .contains("`inputs` belongs to")
+        );
+        assert!(
+            refused(&layers("4e-3").replace("inputs = \"i\"\n", ""))
+                .contains("`inputs` belongs to")
+        );
+        let both = layers("4e-3") + &op("a", TOLERANCES);
+        assert!(refused(&both).contains("separate gates"));
+        let exact = layers("4e-3") + "[check.token-exact]\n";
+        assert!(refused(&exact).contains("separate gates"));
+    }
+}

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use oracles::verbs::FinishReason;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Answers, RawAnswer, SubjectError, Tokenized, Verb};
@@ -145,11 +146,18 @@ pub struct StoredValue {
 /// `plumb inspect FILE --json`, as far as faults need it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Inspection {
-    /// Metadata, in file order.
-    #[serde(default)]
+    /// Metadata with a place in the file, in its order.
+    #[serde(default, deserialize_with = "placed")]
     pub metadata: Vec<StoredValue>,
     /// Tensors, in file order.
     pub tensors: Vec<StoredTensor>,
+}
+
+/// Metadata that lies somewhere: of safetensors, where it is text inside the header, none does.
+fn placed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<StoredValue>, D::Error> {
+    let values: Vec<Value> = Vec::deserialize(deserializer)?;
+    let placed = values.into_iter().filter(|value| value.get("offset").is_some_and(Value::is_u64));
+    placed.map(|value| serde_json::from_value(value).map_err(D::Error::custom)).collect()
 }
 
 /// The error that a failed process stands for.

@@ -11,6 +11,8 @@ mod goldens;
 #[cfg(test)]
 mod honesty;
 #[cfg(test)]
+mod inside;
+#[cfg(test)]
 mod judge;
 #[cfg(test)]
 mod killed;

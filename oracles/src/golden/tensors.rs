@@ -259,3 +259,38 @@ fn joined(dir: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> 
     let tensors = Tensors(named.collect());
     tensors.to_bytes().map_err(|error| wrong(&dir.join(TENSORS), error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::InsideQuestion;
+
+    fn case(tensors: &[(&str, Vec<usize>)]) -> TensorCase {
+        let asked = InsideQuestion { text: "a".into(), ids: vec![1], within_layers: true };
+        let form = |(name, shape): &(&str, Vec<usize>)| {
+            ((*name).to_owned(), Form { dtype: "F32".into(), shape: shape.clone() })
+        };
+        let tensors = tensors.iter().map(form).collect();
+        TensorCase { id: "a".into(), question: TensorQuestion::Inside(asked), tensors }
+    }
+
+    fn stored(names: &[&str]) -> Tensors {
+        let tensor = |name: &&str| ((*name).to_owned(), Tensor::of_f32(vec![1, 2], &[1.0, 2.0]));
+        Tensors(names.iter().map(tensor).collect())
+    }
+
+    fn refused(case: TensorCase, stored: Tensors) -> String {
+        paired(Path::new("t"), vec![case], stored).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tensors_have_the_form_that_is_listed_and_none_is_left() {
+        let whole = case(&[("embed", vec![1, 2])]);
+        let found = paired(Path::new("t"), vec![whole.clone()], stored(&["a/embed"])).unwrap();
+        assert_eq!(found[0].tensors, stored(&["embed"]));
+        assert!(refused(whole.clone(), stored(&[])).contains("holds no tensor a/embed"));
+        assert!(refused(whole, stored(&["a/embed", "a/norm"])).contains("holds tensor a/norm"));
+        let other = case(&[("embed", vec![2, 1])]);
+        assert!(refused(other, stored(&["a/embed"])).contains("expected"));
+    }
+}

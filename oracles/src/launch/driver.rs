@@ -302,7 +302,7 @@ impl Client for Lines {
         let (verb, mut request) = match question {
             TensorQuestion::Inside(asked) => {
                 ("inside", json!({ "ids": asked.ids, "within_layers": asked.within_layers }))
-            },
+            }
             TensorQuestion::Op(asked) => ("op", json!(asked)),
         };
         request["path"] = json!(path);

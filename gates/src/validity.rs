@@ -7,7 +7,7 @@ mod scores;
 
 pub use consistency::consistency;
 pub use launch::launch;
-pub use production::production;
+pub use production::{in_production, production};
 pub use scores::scores;
 
 use oracles::checkpoint::Checkpoint;

@@ -8,6 +8,7 @@ mod altered_template;
 mod batched_bit;
 mod busy_host;
 mod checkpoint_file;
+mod coin_flips;
 mod crossed_groups;
 mod crossed_slots;
 mod double_residency;
@@ -198,6 +199,7 @@ pub const ALL: &[Fault] = &[
     empty_output::FAULT,
     failed_exit::FAULT,
     flipped_golden::FAULT,
+    coin_flips::FAULT,
     threaded_bit::FAULT,
     drifting_repeat::FAULT,
     threaded_order::FAULT,

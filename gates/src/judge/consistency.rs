@@ -37,7 +37,11 @@ fn verdict(findings: &Findings) -> (Word, String) {
     let seen = findings.pairs.iter().filter(|pair| pair.of.0.is_none()).count();
     let seen = format!("{} over {}", count(seen, "condition", "conditions"), prompts(cases));
     let noise = mnats(findings.largest_mnats());
-    let broken: Vec<String> = findings.broken().map(broken_words).collect();
+    // Two conditions that both differ from the first arm differ from each other because of that.
+    let (first, others): (Vec<&Pair>, Vec<&Pair>) =
+        findings.broken().partition(|pair| pair.of.0.is_none());
+    let broken = if first.is_empty() { others } else { first };
+    let broken: Vec<String> = broken.into_iter().map(broken_words).collect();
     if !broken.is_empty() {
         let reason =
             format!("the oracle contradicts itself: {} ({seen}, {noise})", broken.join(", "));
@@ -105,9 +109,8 @@ fn report(check: &OracleConsistencyCheck, findings: &Findings) -> Vec<String> {
     let mut lines = Vec::new();
     for pair in &findings.pairs {
         lines.push(format!(
-            "{:<20} {} differ in {}/{} prompts, {} of {} choices, {}",
+            "{:<20} {}/{} prompts differ, {} of {} choices, {}",
             pair.name(),
-            if pair.agrees() { "none" } else { "ids" },
             pair.flipped(),
             pair.cases,
             pair.flips.len(),

@@ -14,6 +14,7 @@ use oracles::verbs::{
 
 use crate::fault::{Occasion, OracleAnswer};
 use crate::supplies::Way;
+use crate::validity;
 
 /// Tokens of its vocabulary; more than any window.
 const VOCABULARY: u32 = 64;
@@ -45,7 +46,7 @@ impl StandIn {
             build: BTreeMap::new(),
             flags: Vec::new(),
             cpu_features: Vec::new(),
-            settings: BTreeMap::new(),
+            settings: validity::in_production(oracle),
         };
         Self { identity, way, plant, asked: BTreeMap::new() }
     }

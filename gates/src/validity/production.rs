@@ -1,6 +1,8 @@
 //! The oracle ran as it does in production, as its own process says: compiled, fused, and every backend told. What it does not
 //! say counts as what it may not be.
 
+use std::collections::BTreeMap;
+
 use oracles::registry::{Device, OracleSpec, Protocol};
 use oracles::verbs::Identity;
 
@@ -13,6 +15,8 @@ struct Demand {
     key: &'static str,
     /// What it must be, in words.
     must: &'static str,
+    /// A value that it may be.
+    like: &'static str,
     is_met: fn(&str) -> bool,
 }
 
@@ -20,9 +24,10 @@ const fn demand(
     rule: Rule,
     key: &'static str,
     must: &'static str,
+    like: &'static str,
     is_met: fn(&str) -> bool,
 ) -> Demand {
-    Demand { rule, key, must, is_met }
+    Demand { rule, key, must, like, is_met }
 }
 
 fn is_false(value: &str) -> bool {
@@ -48,45 +53,49 @@ fn is_not_eager(value: &str) -> bool {
 }
 
 const VLLM: [Demand; 6] = [
-    demand(Rule::Eager, "enforce_eager", "false", is_false),
-    demand(Rule::Eager, "compilation_mode", "a mode that compiles", is_on),
-    demand(Rule::Unfused, "compilation_backend", "one that fuses", is_not_eager),
-    demand(Rule::Backend, "attention_backend", "told", is_said),
-    demand(Rule::Backend, "kv_cache_dtype", "told", is_said),
-    demand(Rule::Backend, "enable_prefix_caching", "told", is_said),
+    demand(Rule::Eager, "enforce_eager", "false", "false", is_false),
+    demand(Rule::Eager, "compilation_mode", "a mode that compiles", "VLLM_COMPILE", is_on),
+    demand(Rule::Unfused, "compilation_backend", "one that fuses", "inductor", is_not_eager),
+    demand(Rule::Backend, "attention_backend", "told", "FLASH_ATTN", is_said),
+    demand(Rule::Backend, "kv_cache_dtype", "told", "auto", is_said),
+    demand(Rule::Backend, "enable_prefix_caching", "told", "false", is_said),
 ];
 
 /// On a GPU a compiled model without graphs still launches each kernel by itself.
 const VLLM_CUDA: [Demand; 1] =
-    [demand(Rule::Eager, "cudagraph_mode", "a mode that uses graphs", is_on)];
+    [demand(Rule::Eager, "cudagraph_mode", "a mode that uses graphs", "FULL_AND_PIECEWISE", is_on)];
 
 /// Its graph is always built as a whole: there is no eager form.
 const LLAMA_SERVER: [Demand; 3] = [
-    demand(Rule::Unfused, "flash_attn_resolved", "enabled", |value| value == "enabled"),
-    demand(Rule::Backend, "kv_type_k", "told", is_said),
-    demand(Rule::Backend, "kv_type_v", "told", is_said),
+    demand(Rule::Unfused, "flash_attn_resolved", "enabled", "enabled", |value| value == "enabled"),
+    demand(Rule::Backend, "kv_type_k", "told", "f16", is_said),
+    demand(Rule::Backend, "kv_type_v", "told", "f16", is_said),
 ];
 
 const DRIVER: [Demand; 3] = [
-    demand(Rule::Eager, "compiled", "true", is_true),
-    demand(Rule::Unfused, "attention", "a fused one", is_not_eager),
-    demand(Rule::Backend, "cpu_capability", "told", is_said),
+    demand(Rule::Eager, "compiled", "true", "true", is_true),
+    demand(Rule::Unfused, "attention", "a fused one", "sdpa", is_not_eager),
+    demand(Rule::Backend, "cpu_capability", "told", "AVX2", is_said),
 ];
+
+/// What is demanded of an oracle's read-back; `None` where it has no launch that could be read back.
+fn demands(oracle: &OracleSpec) -> Option<impl Iterator<Item = &'static Demand>> {
+    let declared = &oracle.declared;
+    let (demands, more): (&[Demand], &[Demand]) = match declared.launch.as_ref()?.protocol {
+        Protocol::Vllm if declared.device == Device::Cuda => (&VLLM, &VLLM_CUDA),
+        Protocol::Vllm => (&VLLM, &[]),
+        Protocol::LlamaServer => (&LLAMA_SERVER, &[]),
+        Protocol::Driver => (&DRIVER, &[]),
+    };
+    Some(demands.iter().chain(more))
+}
 
 /// V-EAGER, V-UNFUSED and V-BACKEND: every demand on a production oracle that `identity` does not meet.
 pub fn production(identity: &Identity, oracle: &OracleSpec) -> Vec<Violation> {
-    let declared = &oracle.declared;
-    let (demands, more): (&[Demand], &[Demand]) =
-        match declared.launch.as_ref().map(|launch| launch.protocol) {
-            Some(Protocol::Vllm) if declared.device == Device::Cuda => (&VLLM, &VLLM_CUDA),
-            Some(Protocol::Vllm) => (&VLLM, &[]),
-            Some(Protocol::LlamaServer) => (&LLAMA_SERVER, &[]),
-            Some(Protocol::Driver) => (&DRIVER, &[]),
-            None => {
-                let reason = format!("oracle {} says nothing of how it runs", oracle.name);
-                return vec![Violation { rule: Rule::Backend, reason }];
-            }
-        };
+    let Some(demands) = demands(oracle) else {
+        let reason = format!("oracle {} says nothing of how it runs", oracle.name);
+        return vec![Violation { rule: Rule::Backend, reason }];
+    };
     let unmet = |demand: &Demand| {
         let found = identity.settings.get(demand.key).map_or("unknown", String::as_str);
         (!(demand.is_met)(found)).then(|| Violation {
@@ -97,7 +106,13 @@ pub fn production(identity: &Identity, oracle: &OracleSpec) -> Vec<Violation> {
             ),
         })
     };
-    demands.iter().chain(more).filter_map(unmet).collect()
+    demands.filter_map(unmet).collect()
+}
+
+/// A read-back that meets every demand: what stands in for an oracle says this of itself.
+pub fn in_production(oracle: &OracleSpec) -> BTreeMap<String, String> {
+    let demands = demands(oracle).into_iter().flatten();
+    demands.map(|demand| (demand.key.to_owned(), demand.like.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -204,6 +219,17 @@ mod tests {
         assert_eq!(rules(&without, &oracle), [Rule::Eager]);
         let graphs = with(&without, "cudagraph_mode", Some("FULL_AND_PIECEWISE"));
         assert_eq!(rules(&graphs, &oracle), []);
+    }
+
+    #[test]
+    fn what_stands_in_meets_every_demand() {
+        for name in ["llama-cpp", "transformers", "vllm-cpu", "vllm-cuda"] {
+            let oracle = oracle(name);
+            let mut identity = vllm(name, &[]);
+            identity.settings = in_production(&oracle);
+            assert!(!identity.settings.is_empty(), "{name}");
+            assert_eq!(rules(&identity, &oracle), [], "{name}");
+        }
     }
 
     #[test]

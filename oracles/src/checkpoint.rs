@@ -6,6 +6,7 @@ use crate::place::Lock;
 use crate::spec::{self, SpecError};
 use crate::{Home, Progress, Result};
 
+mod converted;
 mod error;
 mod hub;
 mod local;
@@ -15,6 +16,7 @@ mod staging;
 mod synthetic;
 mod verify;
 
+pub use converted::{ConvertedSource, OutType};
 pub use error::{CheckpointError, HubError};
 pub use source::{HubFile, HubSource, LocalSource, PackageSource, Source, SyntheticSource};
 use staging::Staging;
@@ -96,6 +98,7 @@ fn verified(
         Source::Hub(source) => verify::hub(spec, source, dir),
         Source::Local(source) => local::checkpoint(home, spec, source),
         Source::Synthetic(source) => verify::synthetic(spec, source, dir),
+        Source::Converted(source) => converted::checkpoint(spec, source, dir),
     }
 }
 
@@ -145,6 +148,7 @@ fn fill(
         Source::Hub(source) => hub::fetch(source, dir, progress)?,
         Source::Local(source) => return Err(local::missing(home, spec, source)),
         Source::Synthetic(source) => synthetic::write(spec, source, dir, progress)?,
+        Source::Converted(source) => converted::write(home, spec, source, dir, progress)?,
     }
     verified(home, spec, dir)?.ok_or_else(|| CheckpointError::Vanished { dir: dir.to_path_buf() })
 }

@@ -87,6 +87,7 @@ fn checkpoints(context: &Context) -> Result<BTreeMap<String, String>, CommandErr
             Source::Package(source) => source.sha256,
             Source::Local(source) => source.sha256,
             Source::Synthetic(source) => source.sha256,
+            Source::Converted(source) => source.sha256,
             Source::Hub(_) => continue,
         };
         pins.insert(name, sha256);

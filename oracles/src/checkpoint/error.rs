@@ -67,6 +67,37 @@ pub enum CheckpointError {
         /// The folder.
         dir: PathBuf,
     },
+    /// What a converted checkpoint is made from, or with, cannot be had.
+    #[error("checkpoint {name} cannot be converted")]
+    Needed {
+        /// The checkpoint.
+        name: String,
+        /// Why.
+        #[source]
+        source: Box<crate::Error>,
+    },
+    /// An oracle that converts is not here.
+    #[error(
+        "checkpoint {name} is converted with {oracle}, which is not provisioned: `gate oracle provision {oracle}`"
+    )]
+    NotProvisioned {
+        /// The checkpoint.
+        name: String,
+        /// The oracle.
+        oracle: String,
+    },
+    /// The converter failed.
+    #[error("the converter of checkpoint {name} ended with {status}; the end of its log {log}:\n{tail}", log = .log.display())]
+    Converter {
+        /// The checkpoint.
+        name: String,
+        /// How it ended.
+        status: String,
+        /// Its log.
+        log: PathBuf,
+        /// The last lines of the log.
+        tail: String,
+    },
     /// The file system refused.
     #[error(transparent)]
     Place(#[from] PlaceError),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::synthetic;
+use super::{ConvertedSource, synthetic};
 use crate::digest::sha256_bytes;
 use crate::package::{Index, Package};
 use crate::spec::{self, SpecError};
@@ -19,6 +19,7 @@ pub(super) struct Declared {
     hub: Option<HubSource>,
     local: Option<LocalSource>,
     synthetic: Option<SyntheticSource>,
+    converted: Option<ConvertedSource>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -45,6 +46,8 @@ pub enum Source {
     Local(LocalSource),
     /// Random weights for an architecture, the same bytes everywhere.
     Synthetic(SyntheticSource),
+    /// Another checkpoint in an oracle's own form.
+    Converted(ConvertedSource),
 }
 
 /// `[package]`: a member of a package's archive.
@@ -118,6 +121,7 @@ impl Source {
             Self::Hub(source) => source.digest(),
             Self::Local(source) => source.sha256.clone(),
             Self::Synthetic(source) => source.sha256.clone(),
+            Self::Converted(source) => source.sha256.clone(),
         }
     }
 }
@@ -188,12 +192,16 @@ impl Declared {
             synthetic::check(path, synthetic)?;
             sources.push(("synthetic", Source::Synthetic(synthetic.clone())));
         }
+        if let Some(converted) = &self.converted {
+            converted.check(path)?;
+            sources.push(("converted", Source::Converted(converted.clone())));
+        }
         if let [(_, source)] = sources.as_slice() {
             return Ok(source.clone());
         }
         let found: Vec<&str> = sources.iter().map(|(table, _)| *table).collect();
         let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
-        let expected = "exactly one of [package], [hub], [local], [synthetic]";
+        let expected = "exactly one of [package], [hub], [local], [synthetic], [converted]";
         Err(SpecError::value(path, "(top level)", expected, &found))
     }
 }

@@ -96,7 +96,7 @@ fn messages_name_file_line_and_key() {
     let hub = "[hub]\nrepository = \"a/b\"\nrevision = \"0123456789012345678901234567890123456789\"\n\
                [[hub.file]]\npath = \"c\"\nbytes = 0\nsha256 = \
                \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\n";
-    let one = "exactly one of [package], [hub], [local], [synthetic]";
+    let one = "exactly one of [package], [hub], [local], [synthetic], [converted]";
     let cases: [(String, &[&str]); 5] = [
         (GOOD.replace("sha256", "sha265"), &["line 6", "sha265", "^"]),
         (GOOD.replace("\"MIT\"", "7"), &["line 2", "licence = 7", "^"]),

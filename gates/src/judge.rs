@@ -5,7 +5,10 @@ mod consistency;
 mod generations;
 mod inside;
 mod logits;
+mod next;
 mod texts;
+
+pub use next::next;
 
 use records::metric::Measurement;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use oracles::golden::Noise;
 use records::record::{OracleSource, Record};
 
 use crate::bench::{Circumstances, ReferenceInfo};
-use crate::judge::Judgement;
+use crate::judge::{self, Judgement};
 use crate::subject::FoundBy;
 use crate::validity::short;
 use crate::words::count;
@@ -48,6 +48,7 @@ pub fn lines(
         lines.push(format!("noise        {}", noise_words(noise)));
     }
     lines.push(format!("record       {}", path.display()));
+    lines.extend(judge::next(&record.gate, judgement).map(|next| format!("next         {next}")));
     lines.push(verdict_line(record, circumstances));
     lines
 }

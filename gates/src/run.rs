@@ -46,6 +46,8 @@ pub struct Finished {
     pub path: PathBuf,
     /// Lines for a person, the verdict last.
     pub report: Vec<String>,
+    /// The cheapest thing that would change the verdict; nothing where it passed.
+    pub next: Option<String>,
     /// How far the oracle is from itself, where its golden has it measured.
     pub noise: Option<Noise>,
 }
@@ -142,5 +144,6 @@ fn finished(
 ) -> Finished {
     let report = report::lines(&record, &path, judgement, circumstances);
     let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.clone());
-    Finished { record, path, report, noise }
+    let next = judge::next(&record.gate, judgement);
+    Finished { record, path, report, next, noise }
 }

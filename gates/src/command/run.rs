@@ -179,6 +179,7 @@ fn object(finished: &Finished) -> Value {
         "exit": exit_status(record.verdict.word),
         "reason": record.verdict.reason,
         "rules": record.verdict.rules,
+        "next": finished.next,
         "compared": record.compared,
         "oracle_noise": finished.noise,
         "record": finished.path,

@@ -110,19 +110,18 @@ fn answers(
             bench.supplies.oracle(checkpoint, wanted == Wanted::Live).map_err(|e| trouble(&e))?
         }
     };
-    let (answers, info) = match live {
-        Some(mut oracle) => live_answers(bench, check, oracle.as_mut())?,
-        None => {
-            let golden = bench.supplies.tensor_golden();
-            let golden = golden.map_err(|error| super::golden_trouble(bench, &error))?;
-            let Some(golden) = golden else {
-                return Err(Trouble::Skip(super::without_golden(bench, pinned)));
-            };
-            let found = super::captured(bench, pinned, &golden.manifest, checkpoint);
-            circumstances.violations.extend(found);
-            circumstances.violations.extend(other_questions(bench, check, &golden));
-            golden_answers(bench, golden)
-        }
+    let (answers, info) = if let Some(mut oracle) = live {
+        live_answers(bench, check, oracle.as_mut())?
+    } else {
+        let golden = bench.supplies.tensor_golden();
+        let golden = golden.map_err(|error| super::golden_trouble(bench, &error))?;
+        let Some(golden) = golden else {
+            return Err(Trouble::Skip(super::without_golden(bench, pinned)));
+        };
+        let found = super::captured(bench, pinned, &golden.manifest, checkpoint);
+        circumstances.violations.extend(found);
+        circumstances.violations.extend(other_questions(bench, check, &golden));
+        golden_answers(bench, golden)
     };
     circumstances.violations.extend(validity::pin(&info.identity, pinned));
     circumstances.reference = Some(info);

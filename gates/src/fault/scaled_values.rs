@@ -12,6 +12,8 @@ pub(super) const FAULT: Fault = Fault {
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
     change_part(question, answer, "layer.3", |_, values| {
-        values.iter_mut().for_each(|value| *value *= 1.01);
+        for value in values {
+            *value *= 1.01;
+        }
     });
 }

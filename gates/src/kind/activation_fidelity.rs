@@ -111,7 +111,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     let middle = values.len() / 2;
     match values.len() % 2 {
         1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
+        _ => f64::midpoint(values[middle - 1], values[middle]),
     }
 }
 

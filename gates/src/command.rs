@@ -1,5 +1,6 @@
 //! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress.
 
+mod agreement;
 mod capture;
 mod error;
 mod gaps;
@@ -74,6 +75,18 @@ enum Command {
         check: bool,
         /// Print the tracks as JSON instead of writing the page
         #[arg(long, conflicts_with = "check")]
+        json: bool,
+    },
+    /// Lay the records of several oracles side by side: tokens, near ties, divergence and ranks on the same weights
+    Agreement {
+        /// The checkpoints
+        #[arg(required = true, value_name = "CHECKPOINT")]
+        checkpoints: Vec<String>,
+        /// Folder of the record store; by default records/ of the workspace
+        #[arg(long, value_name = "DIR")]
+        records: Option<PathBuf>,
+        /// One JSON object instead of a table
+        #[arg(long)]
         json: bool,
     },
     /// Look at the records
@@ -233,6 +246,9 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         }
         Command::Oracle(OracleCommand::Unpack { dir }) => supply::unpack(&context, &dir),
         Command::Gaps { check, json } => gaps::gaps(&context, check, json),
+        Command::Agreement { checkpoints, records, json } => {
+            agreement::agreement(&context, &checkpoints, records, json)
+        }
         Command::Records(RecordsCommand::List) => records::list(&context),
         Command::Records(RecordsCommand::Verify) => records::verify(&context),
         Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),

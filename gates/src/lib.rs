@@ -7,6 +7,7 @@
 //!
 //! What it never does: link the engine, decide a verdict while it measures, or compare floats outside of [`compare`].
 
+pub mod agreement;
 pub mod bench;
 pub mod capture;
 pub mod chain;

@@ -20,6 +20,7 @@ pub mod place;
 pub mod progress;
 pub mod provision;
 pub mod registry;
+pub mod tensors;
 pub mod verbs;
 
 mod error;

@@ -3,7 +3,6 @@
 //! `{"id", "request", "ids" | "refused", "because"}`: the request as `plumb generate --json-lines` reads it, without its id; the
 //! generated ids, or the code of the error, that it must come to; and what once went wrong.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::kind::regression::Expected;
 use crate::spec::Because;
-use crate::workload::WorkloadError;
+use crate::workload::{self, WorkloadError};
 
 /// One input.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,22 +46,11 @@ struct Line {
 
 /// Reads `path`, relative to `root`.
 pub fn read(root: &Path, path: &Path) -> Result<Regressions, WorkloadError> {
-    let text = std::fs::read_to_string(root.join(path))
-        .map_err(|source| WorkloadError::Read { path: path.to_owned(), source })?;
-    let mut seen = BTreeSet::new();
-    let mut cases = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let case = parse_line(line).and_then(|case| {
-            let fresh = seen.insert(case.id.clone());
-            if fresh { Ok(case) } else { Err(format!("the id `{}` occurs twice", case.id)) }
-        });
-        let wrong = |reason| WorkloadError::Line { path: path.to_owned(), line: index + 1, reason };
-        cases.push(case.map_err(wrong)?);
-    }
-    if cases.is_empty() {
-        return Err(WorkloadError::Empty { path: path.to_owned() });
-    }
-    Ok(Regressions { sha256: oracles::digest::sha256_bytes(text.as_bytes()), cases })
+    let (sha256, cases) = workload::read_lines(root, path, |line| {
+        let case = parse_line(line)?;
+        Ok((case.id.clone(), case))
+    })?;
+    Ok(Regressions { sha256, cases })
 }
 
 fn parse_line(line: &str) -> Result<Regression, String> {

@@ -87,28 +87,36 @@ struct Line {
 
 /// Reads `path`, relative to `root`.
 pub fn read(root: &Path, path: &Path) -> Result<Workload, WorkloadError> {
+    let (sha256, cases) = read_lines(root, path, |line| {
+        let case = parse_line(line)?;
+        Ok((case.id.clone(), case))
+    })?;
+    Ok(Workload { sha256, cases })
+}
+
+/// The lines of `path` that are not blank, at least one, each read by `parse` to its id, which no other line has, and its value;
+/// and the SHA-256 of the file.
+pub fn read_lines<T>(
+    root: &Path,
+    path: &Path,
+    parse: impl Fn(&str) -> Result<(String, T), String>,
+) -> Result<(String, Vec<T>), WorkloadError> {
     let text = std::fs::read_to_string(root.join(path))
         .map_err(|source| WorkloadError::Read { path: path.to_owned(), source })?;
     let mut seen = BTreeSet::new();
-    let mut cases = Vec::new();
+    let mut values = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let case = parse_line(line).and_then(|case| {
-            if seen.insert(case.id.clone()) {
-                Ok(case)
-            } else {
-                Err(format!("the id `{}` occurs twice", case.id))
-            }
+        let value = parse(line).and_then(|(id, value)| {
+            let twice = format!("the id `{id}` occurs twice");
+            if seen.insert(id) { Ok(value) } else { Err(twice) }
         });
-        cases.push(case.map_err(|reason| WorkloadError::Line {
-            path: path.to_owned(),
-            line: index + 1,
-            reason,
-        })?);
+        let wrong = |reason| WorkloadError::Line { path: path.to_owned(), line: index + 1, reason };
+        values.push(value.map_err(wrong)?);
     }
-    if cases.is_empty() {
+    if values.is_empty() {
         return Err(WorkloadError::Empty { path: path.to_owned() });
     }
-    Ok(Workload { sha256: oracles::digest::sha256_bytes(text.as_bytes()), cases })
+    Ok((oracles::digest::sha256_bytes(text.as_bytes()), values))
 }
 
 /// The cases named in `ids`, all of them when it is empty.

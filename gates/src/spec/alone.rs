@@ -51,6 +51,12 @@ pub struct Inert {
     pub because: Because,
 }
 
+impl Inert {
+    fn is_empty(&self) -> bool {
+        self.arguments.is_empty() && self.request.is_empty()
+    }
+}
+
 /// Arguments or a request that must end with status 2 and a message that names what is wrong.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -62,6 +68,12 @@ pub struct Refused {
     pub request: Option<String>,
     /// What the message must contain.
     pub names: String,
+}
+
+impl Refused {
+    fn asks_for_nothing(&self) -> bool {
+        self.names.trim().is_empty() || (self.arguments.is_empty() && self.request.is_none())
+    }
 }
 
 /// `[check.weights]`
@@ -212,6 +224,12 @@ fn empty_list(check: &Alone<'_>) -> Option<&'static str> {
         Alone::InertFlags(check) if check.inert.is_empty() || check.refused.is_empty() => {
             Some("[check.inert-flags] lists at least one inert and one refused entry")
         }
+        Alone::InertFlags(check) if check.inert.iter().any(Inert::is_empty) => Some(
+            "[[check.inert-flags.inert]] names arguments or keys of a request: nothing changes nothing",
+        ),
+        Alone::InertFlags(check) if check.refused.iter().any(Refused::asks_for_nothing) => Some(
+            "[[check.inert-flags.refused]] has arguments or a request, and `names` what the message must contain",
+        ),
         Alone::SizeDependence(check) if is_thin(&check.lengths, 2) => {
             Some("[check.size-dependence] lengths names at least two different lengths")
         }

@@ -48,7 +48,8 @@ impl Hf517Eager {
     /// One head's attention from one row: scores, softmax in `f32`, weighted sum, each rounded.
     fn attend_head(&self, query: &[f32], keys: &[f32], values: &[f32], out: &mut [f32]) {
         let dim = query.len();
-        let scale = self.round(1.0 / (dim as f32).sqrt());
+        // A number of Python's beside a tensor is not rounded to the tensor's type.
+        let scale = 1.0 / (dim as f32).sqrt();
         let score = |key: &[f32]| self.round(self.round(dot_f32(query, key)) * scale);
         let mut weights: Vec<f32> = keys.chunks_exact(dim).map(score).collect();
         let highest = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);

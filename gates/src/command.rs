@@ -104,6 +104,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct RunArguments {
     /// The gates
     #[arg(required = true, value_name = "NAME")]

@@ -8,7 +8,7 @@ mod logits;
 mod next;
 mod texts;
 
-pub use next::next;
+pub use next::{Asked, next};
 
 use records::metric::Measurement;
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use records::record::{OracleSource, Record};
 
 use crate::bench::{Circumstances, ReferenceInfo};
 use crate::judge::{self, Judgement};
+use crate::kind::oracle_consistency;
 use crate::subject::FoundBy;
 use crate::validity::short;
 use crate::words::count;
@@ -48,9 +49,16 @@ pub fn lines(
         lines.push(format!("noise        {}", noise_words(noise)));
     }
     lines.push(format!("record       {}", path.display()));
-    lines.extend(judge::next(&record.gate, judgement).map(|next| format!("next         {next}")));
+    lines.extend(next(record, judgement).map(|next| format!("next         {next}")));
     lines.push(verdict_line(record, circumstances));
     lines
+}
+
+/// The cheapest thing that would change the verdict of a run.
+pub fn next(record: &Record, judgement: &Judgement) -> Option<String> {
+    let judges_oracle = record.kinds.iter().any(|kind| kind == oracle_consistency::NAME);
+    let asked = if judges_oracle { judge::Asked::Oracle } else { judge::Asked::Engine };
+    judge::next(&record.gate, asked, judgement)
 }
 
 /// The oracle's own noise in a plain line, in the units of the lines above it.

@@ -144,6 +144,6 @@ fn finished(
 ) -> Finished {
     let report = report::lines(&record, &path, judgement, circumstances);
     let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.clone());
-    let next = judge::next(&record.gate, judgement);
+    let next = report::next(&record, judgement);
     Finished { record, path, report, next, noise }
 }

@@ -33,7 +33,7 @@ impl JournaledOracle {
     fn remembered<T: Serialize + DeserializeOwned>(
         &mut self,
         verb: &str,
-        request: Value,
+        request: &impl Serialize,
         ask: impl FnOnce(&mut dyn Oracle) -> Result<T, VerbError>,
     ) -> Result<T, VerbError> {
         let asked = json!({ "oracle": self.who, "verb": verb, "request": request });
@@ -53,25 +53,23 @@ impl Oracle for JournaledOracle {
     }
 
     fn tokenize(&mut self, text: &str, add: bool, parse: bool) -> Result<Vec<u32>, VerbError> {
-        self.remembered("tokenize", json!([text, add, parse]), |oracle| {
-            oracle.tokenize(text, add, parse)
-        })
+        self.remembered("tokenize", &(text, add, parse), |oracle| oracle.tokenize(text, add, parse))
     }
 
     fn detokenize(&mut self, ids: &[u32]) -> Result<String, VerbError> {
-        self.remembered("detokenize", json!(ids), |oracle| oracle.detokenize(ids))
+        self.remembered("detokenize", &ids, |oracle| oracle.detokenize(ids))
     }
 
     fn render_chat(&mut self, messages: &[Message]) -> Result<String, VerbError> {
-        self.remembered("render_chat", json!(messages), |oracle| oracle.render_chat(messages))
+        self.remembered("render_chat", &messages, |oracle| oracle.render_chat(messages))
     }
 
     fn complete(&mut self, request: &CompletionRequest) -> Result<Completion, VerbError> {
-        self.remembered("complete", json!(request), |oracle| oracle.complete(request))
+        self.remembered("complete", request, |oracle| oracle.complete(request))
     }
 
     fn prefill(&mut self, request: &PrefillRequest) -> Result<Vec<Step>, VerbError> {
-        self.remembered("prefill", json!(request), |oracle| oracle.prefill(request))
+        self.remembered("prefill", request, |oracle| oracle.prefill(request))
     }
 
     // What depends on what the server has in work or keeps is asked of the server that is there.

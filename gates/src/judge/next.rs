@@ -3,19 +3,31 @@
 use super::Judgement;
 use crate::rule::{Rule, Word};
 
-/// What to do next about the verdict of `gate`; nothing where it passed.
-pub fn next(gate: &str, judgement: &Judgement) -> Option<String> {
+/// What to do next about the verdict of `gate`, whose subject is the engine or an oracle; nothing where it passed.
+pub fn next(gate: &str, subject: Asked, judgement: &Judgement) -> Option<String> {
     let run = format!("`cargo gate run {gate}`");
     Some(match judgement.word {
         Word::Pass => return None,
         Word::Skipped => format!("`cargo gate run {gate} --live`, which provides what is missing"),
         Word::NotEstablished => format!("remove what the sentence names, then {run}"),
+        Word::Fail if subject == Asked::Oracle => {
+            "compare with this oracle within what it shows here (near-tie, noise-rate), never strictly".to_owned()
+        }
         Word::Fail => format!("mend the first difference, then {run}"),
         Word::Void => {
             let remedies: Vec<&str> = judgement.rules.iter().map(|rule| remedy(*rule)).collect();
             format!("{}, then {run}", remedies.join("; "))
         }
     })
+}
+
+/// Who is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The engine.
+    Engine,
+    /// An oracle, against itself.
+    Oracle,
 }
 
 /// What makes a rule hold again.
@@ -47,12 +59,15 @@ mod tests {
     #[test]
     fn only_a_pass_leaves_nothing_to_do() {
         let judged = |word, rules| Judgement::bare(word, rules, String::new(), 1);
-        assert_eq!(next("g", &judged(Word::Pass, vec![])), None);
+        assert_eq!(next("g", Asked::Engine, &judged(Word::Pass, vec![])), None);
         for word in [Word::Fail, Word::NotEstablished, Word::Skipped] {
-            let next = next("g", &judged(word, vec![])).unwrap();
+            let next = next("g", Asked::Engine, &judged(word, vec![])).unwrap();
             assert!(next.contains("cargo gate run g"), "{next}");
         }
-        let both = next("g", &judged(Word::Void, vec![Rule::Contend, Rule::Dirty])).unwrap();
+        let oracle = next("g", Asked::Oracle, &judged(Word::Fail, vec![])).unwrap();
+        assert!(oracle.contains("near-tie"), "{oracle}");
+        let both = next("g", Asked::Engine, &judged(Word::Void, vec![Rule::Contend, Rule::Dirty]))
+            .unwrap();
         assert_eq!(
             both,
             "wait until the host is quiet; build engine and gate from this tree, then `cargo gate run g`"

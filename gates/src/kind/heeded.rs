@@ -55,7 +55,7 @@ fn computed(stderr: &str) -> Option<Computed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::{Question, RawAnswer, Verb};
+    use crate::subject::{Question, RawAnswer, Verb, Watch};
 
     fn exchange(arguments: &[&str], stderr: &str) -> Exchange {
         let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
@@ -70,7 +70,7 @@ mod tests {
             stdout: String::new(),
             exit: Some(0),
             stderr_tail: stderr.to_owned(),
-            watch: Default::default(),
+            watch: Watch::default(),
             file: Vec::new(),
         };
         Exchange { question, answer }

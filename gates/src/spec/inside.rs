@@ -258,8 +258,7 @@ mod tests {
     fn refused(lines: &str) -> String {
         let text = format!("{HEAD}{lines}");
         parse(&text, Path::new("a.toml"))
-            .map(|_| "accepted".to_owned())
-            .unwrap_or_else(|error| error.to_string())
+            .map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
     }
 
     fn layers(rel_rms: &str) -> String {

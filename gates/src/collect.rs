@@ -189,9 +189,11 @@ pub fn trouble(error: &oracles::Error) -> Trouble {
         Error::Launch(LaunchError::Contradiction { .. }) => {
             Trouble::Void(Violation { rule: Rule::Pin, reason })
         }
-        // A pair that cannot work: nothing was asked.
-        Error::Launch(LaunchError::Checkpoint { .. }) => Trouble::Skip(reason),
-        Error::Checkpoint(_) | Error::Spec(_) | Error::Home(_) => Trouble::Skip(reason),
+        // Nothing was asked: something is not here, or the pair cannot work.
+        Error::Launch(LaunchError::Checkpoint { .. })
+        | Error::Checkpoint(_)
+        | Error::Spec(_)
+        | Error::Home(_) => Trouble::Skip(reason),
         Error::Provision(_) | Error::Launch(_) | Error::Verb(_) | Error::Place(_) => {
             Trouble::NotEstablished(reason)
         }

@@ -14,6 +14,8 @@ pub(super) const FAULT: Fault = Fault {
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
     change_logits(question, answer, |_, logits| {
-        logits.iter_mut().for_each(|value| *value *= FACTOR)
+        for value in logits {
+            *value *= FACTOR;
+        }
     });
 }

@@ -37,9 +37,9 @@ pub(super) fn judge(check: Option<&LogitsCheck>, chunks: &[LogitChunk]) -> Judge
         complaints.iter().fold(summary, |sentence, complaint| format!("{sentence}; {complaint}"));
     let mut judgement = Judgement::bare(word, rules, reason, owed as u64);
     judgement.measurements = measurements(&figures, worst);
-    judgement.divergences = broken.iter().map(|found| broken_value(found)).collect();
+    judgement.divergences = broken.iter().map(broken_value).collect();
     let lower = positions.iter().filter(|(_, position)| position.compared.rank > 1);
-    judgement.divergences.extend(lower.map(|found| value(found)));
+    judgement.divergences.extend(lower.map(value));
     judgement.report = report(&figures, worst, chunks.len());
     judgement
 }

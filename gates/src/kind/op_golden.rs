@@ -201,8 +201,8 @@ mod tests {
     /// 1e-3 and a hundredth of 2 are 2.1e-2.
     #[test]
     fn an_element_lies_within_both_tolerances_together() {
-        assert_eq!(failed(floats(0, Some(2.020_9), 2.0)), None);
-        let what = failed(floats(0, Some(2.021_1), 2.0)).unwrap();
+        assert_eq!(failed(Ok(floats(0, Some(2.020_9), 2.0))), None);
+        let what = failed(Ok(floats(0, Some(2.021_1), 2.0))).unwrap();
         assert_eq!(what, "out: element [1, 2] is 2.0211, expected 2 (1 of 6 differ)");
     }
 

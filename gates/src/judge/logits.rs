@@ -158,3 +158,72 @@ fn value((chunk, position): &(usize, &LogitPosition)) -> Value {
 fn broken_value((chunk, defect): &(usize, &Defect)) -> Value {
     json!({ "chunk": chunk, "what": defect.to_string() })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::spec;
+
+    const SPEC: &str = "summary = \"x\"\noracle = \"o\"\ncheckpoint = \"c\"\ninputs = \"i\"\n\
+        [check.logits]\ncontext = 8\n\
+        [check.logits.divergence]\nmost-nats = 0.1\nbecause = \"b\"\n\
+        [check.logits.same-top]\nleast = 0.5\nbecause = \"b\"\n\
+        [check.logits.rank]\nmost = 2\nbecause = \"b\"\n";
+
+    fn position(divergence: f64, rank: usize) -> LogitPosition {
+        LogitPosition {
+            at: 4,
+            compared: Position { divergence, nll: 1.0, nll_base: 1.0, rank },
+            oracle: vec![(3, -0.5)],
+            subject: vec![(if rank == 1 { 3 } else { 9 }, -0.5)],
+        }
+    }
+
+    fn judged(positions: Vec<Result<Vec<LogitPosition>, Defect>>) -> Judgement {
+        let spec = spec::parse(SPEC, Path::new("it.toml")).unwrap();
+        let chunk = |positions| LogitChunk { ids: vec![0; 8], positions };
+        let chunks: Vec<LogitChunk> = positions.into_iter().map(chunk).collect();
+        judge(spec.check.logits.as_ref(), &chunks)
+    }
+
+    #[test]
+    fn every_bound_decides_and_all_that_are_left_are_named() {
+        let same = || position(0.05, 1);
+        let within = judged(vec![Ok(vec![same(), position(0.15, 2)]), Ok(vec![same()])]);
+        assert_eq!((within.word, within.compared), (Word::Pass, 3));
+        // Only what is not the first choice is worth a line.
+        assert_eq!(within.divergences.len(), 1);
+        assert_eq!(
+            (&within.divergences[0]["oracle"], &within.divergences[0]["ours"]),
+            (&json!(3), &json!(9))
+        );
+        let cases = [
+            (vec![position(0.25, 1)], "mean divergence 0.250000 nats is above 0.1"),
+            (vec![same(), position(0.1, 2), position(0.1, 2)], "same top 33.333 % is below 50 %"),
+            (vec![same(), position(0.1, 3)], "the oracle's first choice has rank 3, allowed is 2"),
+            (vec![position(f64::NAN, 1)], "mean divergence NaN nats is above 0.1"),
+        ];
+        for (positions, complaint) in cases {
+            let failed = judged(vec![Ok(positions)]);
+            assert_eq!(failed.word, Word::Fail, "{complaint}");
+            assert!(failed.reason.ends_with(complaint), "{}", failed.reason);
+        }
+    }
+
+    #[test]
+    fn a_chunk_without_numbers_fails_beside_good_ones_and_nothing_is_a_skip() {
+        let broken = || Err(Defect::NotANumber { step: 5 });
+        let beside = judged(vec![Ok(vec![position(0.0, 1)]), broken()]);
+        assert_eq!((beside.word, beside.rules.as_slice()), (Word::Fail, &[Rule::Failed][..]));
+        assert!(beside.reason.contains("1 of 2 chunks without a usable answer (chunk 1"));
+        let alone = judged(vec![broken()]);
+        assert_eq!((alone.word, alone.compared), (Word::Fail, 1));
+        assert!(alone.measurements.is_empty());
+        for nothing in [vec![], vec![Ok(vec![])]] {
+            let skipped = judged(nothing);
+            assert_eq!((skipped.word, skipped.compared), (Word::Skipped, 0));
+        }
+    }
+}

@@ -7,6 +7,8 @@ mod cli;
 #[cfg(test)]
 mod consistency;
 #[cfg(test)]
+mod crossed;
+#[cfg(test)]
 mod goldens;
 #[cfg(test)]
 mod honesty;

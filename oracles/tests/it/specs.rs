@@ -166,6 +166,18 @@ fn synthetic_weights_are_the_pinned_ones() {
     }
 }
 
+/// What it is made from is made here; what it is made with has a command of its own, which is named.
+#[test]
+fn a_converted_checkpoint_needs_its_converter() {
+    let place = Place::new();
+    let home = Home { root: workspace(), cache: place.home.cache.clone() };
+    let spec = CheckpointSpec::load(&home, "synthetic-qwen3-tiny-gguf").unwrap();
+    assert_eq!(checkpoint::resident(&home, &spec).unwrap(), None);
+    let error = checkpoint::fetch(&home, &spec, Progress::Silent).unwrap_err().to_string();
+    assert!(error.contains("converted with llama-cpp, which is not provisioned"), "{error}");
+    assert!(error.contains("`gate oracle provision llama-cpp`"), "{error}");
+}
+
 fn flip(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

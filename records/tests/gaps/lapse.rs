@@ -12,6 +12,10 @@ fn what_may_not_decide_supersedes_nothing() {
         record.subject.info = json!({ "found_by": "--plumb" });
         record
     };
+    let crossed = |mut record: Record| {
+        record.subject.info = json!({ "compared_with": "--oracle" });
+        record
+    };
     let of_another_gate =
         Record { supersedes: Some("tokens-1".into()), ..record("speed", 2, Pass) };
     let powerless = [
@@ -19,6 +23,7 @@ fn what_may_not_decide_supersedes_nothing() {
         correcting(Void),
         correcting(NotEstablished),
         by_hand(correcting(Pass)),
+        crossed(correcting(Pass)),
         of_another_gate,
     ];
     for other in powerless {

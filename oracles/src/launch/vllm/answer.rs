@@ -201,6 +201,20 @@ mod tests {
         assert_eq!(read.steps[1].top, [(237, -2.5), (262, -2.5)]);
     }
 
+    /// A whole ranking behind each token but the last, which is behind the one that is generated.
+    #[test]
+    fn rows_are_read_by_id_and_none_may_be_missing() {
+        let row = json!({"1": {"logprob": -2.0}, "0": {"logprob": -0.5, "rank": 1}});
+        let rows = |list: Value| json!({"choices": [{"prompt_logprobs": list}]});
+        let read = prompt_rows(&rows(json!([null, row, row])), 3, 2).unwrap();
+        assert_eq!(read, [[-0.5, -2.0], [-0.5, -2.0]]);
+        let key = |answer: &Value, vocabulary| prompt_rows(answer, 3, vocabulary).unwrap_err().key;
+        assert_eq!(key(&rows(json!([null, row])), 2), "prompt_logprobs");
+        assert_eq!(key(&rows(json!([null, row, row])), 3), "prompt_logprobs[1]");
+        let nan = json!({"0": {"logprob": null}, "1": {"logprob": -2.0}});
+        assert_eq!(key(&rows(json!([null, row, nan])), 2), "prompt_logprobs[2]");
+    }
+
     #[test]
     fn what_cannot_be_is_refused_by_its_key() {
         let cases = [

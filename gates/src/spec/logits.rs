@@ -51,7 +51,7 @@ pub struct RankBound {
 /// Fewest tokens of a chunk: what llama-perplexity can score.
 const LEAST_TOKENS: u32 = 4;
 
-/// Tokens of a chunk, at least [`LEAST_TOKENS`].
+/// Tokens of a chunk: a few at least, since the first half of them is only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct ChunkTokens(pub u32);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use oracles::checkpoint::{self, CheckpointSpec, Source};
-use oracles::golden::Golden;
 use oracles::registry::{self, OracleSpec};
 use records::gap::{self, OpenGaps, Present};
 
@@ -115,7 +114,7 @@ fn goldens(context: &Context) -> Result<BTreeMap<String, String>, CommandError> 
     let mut digests = BTreeMap::new();
     for name in spec::names(&context.home.root)? {
         let Some(oracle) = spec::load(&context.home.root, &name)?.spec.oracle else { continue };
-        match Golden::read(&context.home, &oracle, &name) {
+        match super::records::kept_golden(context, &oracle, &name) {
             Ok(Some(golden)) => drop(digests.insert(name, golden.sha256)),
             Ok(None) => {}
             Err(_) => drop(digests.insert(name, "not as it was captured".to_owned())),

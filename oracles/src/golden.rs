@@ -3,25 +3,24 @@
 //! A golden can be made in one way only: [`Golden::capture`] asks a live oracle. No function takes
 //! answers, so the engine under test cannot write what it is later judged by.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoint;
-use crate::digest::sha256_bytes;
-use crate::place;
 use crate::verbs::{CompletionRequest, FinishReason, Identity, Oracle, Step};
 use crate::{Home, Progress, Result};
 
+mod files;
 pub mod tensors;
+
+use files::{Folder, Header};
+use tensors::TensorGolden;
 
 /// The version of the layout on disk.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const MANIFEST: &str = "manifest.json";
 const CASES: &str = "cases.jsonl";
 
 /// What the golden is, who gave it and what its files must be.
@@ -166,11 +165,13 @@ pub enum GoldenError {
         /// The version there.
         found: u32,
     },
-    /// The manifest does not list the cases.
-    #[error("{path}: files lists no {CASES}", path = .path.display())]
-    NoCases {
+    /// The manifest does not list a file that every golden of its form has.
+    #[error("{path}: files lists no {name}", path = .path.display())]
+    Unlisted {
         /// The manifest.
         path: PathBuf,
+        /// The file.
+        name: &'static str,
     },
     /// A file is not the one that was captured.
     #[error("{path}: expected sha256 {expected}, found {found}", path = .path.display())]
@@ -223,24 +224,13 @@ impl Golden {
 
     /// Reads the golden in `dir`; `None` when there is no manifest.
     pub fn read_dir(dir: &Path) -> Result<Option<Self>> {
-        let path = dir.join(MANIFEST);
-        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
-        let manifest = parse_manifest(&path, &bytes)?;
-        let mut cases = None;
-        for file in &manifest.files {
-            let path = dir.join(&file.path);
-            let content = read_if_there(&path)?;
-            let found = content.as_deref().map_or("nothing".to_owned(), sha256_bytes);
-            if found != file.sha256 {
-                let expected = file.sha256.clone();
-                return Err(GoldenError::Changed { path, expected, found }.into());
-            }
-            if file.path == CASES {
-                cases = Some(parse_lines(&path, &content.unwrap_or_default())?);
-            }
-        }
-        let cases = cases.ok_or(GoldenError::NoCases { path })?;
-        Ok(Some(Self { manifest, sha256: sha256_bytes(&bytes), cases }))
+        Ok(Folder::read(dir)?.map(Self::of).transpose()?)
+    }
+
+    fn of(folder: Folder) -> Result<Self, GoldenError> {
+        let cases = folder.lines(CASES)?;
+        let Folder { manifest, sha256, .. } = folder;
+        Ok(Self { manifest, sha256, cases })
     }
 
     /// Asks `oracle` every question and keeps its answers in the workspace. Nothing is written
@@ -251,7 +241,7 @@ impl Golden {
         capture: &Capture<'_>,
         progress: Progress,
     ) -> Result<Self> {
-        check_prompts(capture)?;
+        files::check_ids(capture.gate, capture.prompts.iter().map(|prompt| &prompt.id))?;
         let total = capture.prompts.len() as u64;
         let mut stage = progress.steps(&format!("capturing {}", capture.gate), Some(total));
         let mut cases = Vec::new();
@@ -259,54 +249,32 @@ impl Golden {
             cases.push(ask(oracle, prompt)?);
             stage.advance(1);
         }
-        let identity = oracle.identity().clone();
-        let dir = home.golden_dir(&identity.name, capture.gate);
-        let lines = lines(&dir.join(CASES), &cases)?;
-        let manifest = GoldenManifest {
-            schema_version: SCHEMA_VERSION,
-            gate: capture.gate.to_owned(),
-            oracle: identity,
-            checkpoint: GoldenCheckpoint {
-                name: capture.checkpoint.name.clone(),
-                sha256: capture.checkpoint.sha256.clone(),
-            },
-            captured_at: now(),
-            prompts_sha256: capture.prompts_sha256.to_owned(),
-            environment: capture.environment.cloned(),
+        let header = Header {
+            gate: capture.gate,
+            oracle: oracle.identity().clone(),
+            checkpoint: capture.checkpoint,
+            prompts_sha256: capture.prompts_sha256,
+            environment: capture.environment,
             noise: capture.noise.clone(),
-            files: vec![GoldenFile::of(CASES, &lines)],
         };
-        let path = dir.join(MANIFEST);
-        let mut json = serde_json::to_vec_pretty(&manifest).map_err(|e| unwritable(&path, &e))?;
-        json.push(b'\n');
-        // The cases first: a golden that was cut in between is refused by its hash.
-        place::write_whole(&dir.join(CASES), &lines)?;
-        place::write_whole(&path, &json)?;
-        Ok(Self { manifest, sha256: sha256_bytes(&json), cases })
+        let dir = home.golden_dir(&header.oracle.name, capture.gate);
+        let lines = files::lines(&dir.join(CASES), &cases)?;
+        let (manifest, sha256) = files::write(&dir, header, &[(CASES, lines)])?;
+        Ok(Self { manifest, sha256, cases })
     }
 }
 
-impl GoldenFile {
-    fn of(path: &str, bytes: &[u8]) -> Self {
-        Self { path: path.to_owned(), sha256: sha256_bytes(bytes), bytes: bytes.len() as u64 }
-    }
-}
-
-/// The time, as a manifest has it.
-fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn check_prompts(capture: &Capture<'_>) -> Result<(), GoldenError> {
-    let gate = || capture.gate.to_owned();
-    if capture.prompts.is_empty() {
-        return Err(GoldenError::Empty { gate: gate() });
-    }
-    let mut ids = BTreeSet::new();
-    match capture.prompts.iter().find(|prompt| !ids.insert(&prompt.id)) {
-        Some(twice) => Err(GoldenError::Twice { gate: gate(), id: twice.id.clone() }),
-        None => Ok(()),
-    }
+/// The manifest of the golden of `oracle` for `gate`, of completions or of tensors, with the sha256 of its bytes. The whole
+/// golden is verified and read.
+pub fn manifest(home: &Home, oracle: &str, gate: &str) -> Result<Option<(GoldenManifest, String)>> {
+    let Some(folder) = Folder::read(&home.golden_dir(oracle, gate))? else { return Ok(None) };
+    Ok(Some(if folder.lists(tensors::CASES) {
+        let TensorGolden { manifest, sha256, .. } = TensorGolden::of(folder)?;
+        (manifest, sha256)
+    } else {
+        let Golden { manifest, sha256, .. } = Golden::of(folder)?;
+        (manifest, sha256)
+    }))
 }
 
 fn ask(oracle: &mut dyn Oracle, prompt: &GoldenPrompt) -> Result<GoldenCase> {
@@ -325,49 +293,4 @@ fn ask(oracle: &mut dyn Oracle, prompt: &GoldenPrompt) -> Result<GoldenCase> {
         finish_reason: answer.finish_reason,
         steps: answer.steps,
     })
-}
-
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, GoldenError> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(GoldenError::Read { path: path.to_path_buf(), source }),
-    }
-}
-
-fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<GoldenManifest, GoldenError> {
-    let manifest: GoldenManifest = serde_json::from_slice(bytes).map_err(|error| {
-        GoldenError::Parse { path: path.to_path_buf(), line: None, message: error.to_string() }
-    })?;
-    if manifest.schema_version == SCHEMA_VERSION {
-        return Ok(manifest);
-    }
-    Err(GoldenError::Version { path: path.to_path_buf(), found: manifest.schema_version })
-}
-
-fn parse_lines<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<Vec<T>, GoldenError> {
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines
-        .enumerate()
-        .map(|(index, line)| {
-            serde_json::from_slice(line).map_err(|error| GoldenError::Parse {
-                path: path.to_path_buf(),
-                line: Some(index + 1),
-                message: error.to_string(),
-            })
-        })
-        .collect()
-}
-
-fn lines(path: &Path, cases: &[GoldenCase]) -> Result<Vec<u8>, GoldenError> {
-    let mut lines = Vec::new();
-    for case in cases {
-        serde_json::to_writer(&mut lines, case).map_err(|error| unwritable(path, &error))?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
-}
-
-fn unwritable(path: &Path, error: &serde_json::Error) -> GoldenError {
-    GoldenError::Parse { path: path.to_path_buf(), line: None, message: error.to_string() }
 }

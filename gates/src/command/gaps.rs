@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oracles::checkpoint::{self, CheckpointSpec, Source};
+use oracles::golden;
 use oracles::registry::{self, OracleSpec};
 use records::gap::{self, OpenGaps, Present};
 
@@ -114,8 +115,8 @@ fn goldens(context: &Context) -> Result<BTreeMap<String, String>, CommandError> 
     let mut digests = BTreeMap::new();
     for name in spec::names(&context.home.root)? {
         let Some(oracle) = spec::load(&context.home.root, &name)?.spec.oracle else { continue };
-        match super::records::kept_golden(context, &oracle, &name) {
-            Ok(Some(golden)) => drop(digests.insert(name, golden.sha256)),
+        match golden::manifest(&context.home, &oracle, &name) {
+            Ok(Some((_, sha256))) => drop(digests.insert(name, sha256)),
             Ok(None) => {}
             Err(_) => drop(digests.insert(name, "not as it was captured".to_owned())),
         }

@@ -1,7 +1,6 @@
 //! `gate records list`, `gate records show ID` and `gate records verify`
 
-use oracles::golden::Golden;
-use oracles::golden::tensors::TensorGolden;
+use oracles::golden;
 use records::record::Record;
 use records::store::Store;
 
@@ -56,39 +55,14 @@ fn edited_golden(context: &Context, record: &Record) -> Option<String> {
         let mend = validity::mend_golden(&record.gate);
         Some(format!("the golden of {} that judged {} {what}; {mend}", record.gate, record.id))
     };
-    match kept_golden(context, &oracle.name, &record.gate) {
-        Ok(Some(golden)) => {
-            let same_capture = golden.captured_at.parse().ok() == Some(captured_at);
-            let edited = same_capture && golden.sha256 != *named;
+    match golden::manifest(&context.home, &oracle.name, &record.gate) {
+        Ok(Some((manifest, sha256))) => {
+            let same_capture = manifest.captured_at.parse().ok() == Some(captured_at);
+            let edited = same_capture && sha256 != *named;
             if edited { told("was edited since") } else { None }
         }
         Ok(None) => None,
         Err(error) => told(&format!("is damaged: {}", chain::of(&error))),
-    }
-}
-
-/// A golden that is whole, of completions or of tensors.
-pub(super) struct KeptGolden {
-    /// When it was captured.
-    pub(super) captured_at: String,
-    /// SHA-256 of its manifest.
-    pub(super) sha256: String,
-}
-
-/// The golden of a gate, verified by its hashes.
-pub(super) fn kept_golden(
-    context: &Context,
-    oracle: &str,
-    gate: &str,
-) -> oracles::Result<Option<KeptGolden>> {
-    let kept = |captured_at: String, sha256| KeptGolden { captured_at, sha256 };
-    // One of tensors is none of completions; what is wrong with one that is neither, the first reading tells.
-    match Golden::read(&context.home, oracle, gate) {
-        Ok(golden) => Ok(golden.map(|golden| kept(golden.manifest.captured_at, golden.sha256))),
-        Err(error) => match TensorGolden::read(&context.home, oracle, gate) {
-            Ok(Some(golden)) => Ok(Some(kept(golden.manifest.captured_at, golden.sha256))),
-            _ => Err(error),
-        },
     }
 }
 

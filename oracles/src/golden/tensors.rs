@@ -3,23 +3,20 @@
 //!
 //! As with texts, [`TensorGolden::capture`] asks a live oracle, and no function takes answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    GoldenCheckpoint, GoldenError, GoldenFile, GoldenManifest, MANIFEST, SCHEMA_VERSION, now,
-    parse_lines, parse_manifest, read_if_there, unwritable,
-};
+use super::files::{self, Folder, Header, wrong};
+use super::{GoldenError, GoldenManifest};
 use crate::checkpoint::Checkpoint;
-use crate::digest::sha256_bytes;
 use crate::place;
 use crate::tensors::{Form, Tensor, Tensors};
 use crate::verbs::{Oracle, TensorQuestion, VerbError};
 use crate::{Home, Progress, Result};
 
-const CASES: &str = "tensors.jsonl";
+pub(super) const CASES: &str = "tensors.jsonl";
 const TENSORS: &str = "tensors.safetensors";
 
 /// A question with the form of its answer: one line of `tensors.jsonl`.
@@ -127,14 +124,16 @@ impl TensorGolden {
 
     /// Reads the golden in `dir`; `None` when there is no manifest.
     pub fn read_dir(dir: &Path) -> Result<Option<Self>> {
-        let path = dir.join(MANIFEST);
-        let Some(bytes) = read_if_there(&path)? else { return Ok(None) };
-        let (manifest, sha256) = (parse_manifest(&path, &bytes)?, sha256_bytes(&bytes));
-        let cases = parse_lines(&dir.join(CASES), &verified(dir, &manifest, CASES)?)?;
-        let path = dir.join(TENSORS);
-        let tensors = Tensors::parse(&verified(dir, &manifest, TENSORS)?);
-        let tensors = tensors.map_err(|error| wrong(&path, error.to_string()))?;
-        Ok(Some(Self { manifest, sha256, answers: paired(&path, cases, tensors)? }))
+        Ok(Folder::read(dir)?.map(Self::of).transpose()?)
+    }
+
+    pub(super) fn of(folder: Folder) -> Result<Self, GoldenError> {
+        let cases = folder.lines(CASES)?;
+        let (path, bytes) = folder.file(TENSORS)?;
+        let tensors = Tensors::parse(bytes).map_err(|error| wrong(&path, &error))?;
+        let answers = paired(&path, cases, tensors)?;
+        let Folder { manifest, sha256, .. } = folder;
+        Ok(Self { manifest, sha256, answers })
     }
 
     /// Asks `oracle` every question and keeps its answers in the workspace. Nothing is written
@@ -145,7 +144,7 @@ impl TensorGolden {
         capture: &TensorCapture<'_>,
         progress: Progress,
     ) -> Result<Self> {
-        check(capture)?;
+        files::check_ids(capture.gate, capture.questions.iter().map(|(id, _)| id))?;
         let total = capture.questions.len() as u64;
         let mut stage = progress.steps(&format!("capturing {}", capture.gate), Some(total));
         let mut answers = Vec::new();
@@ -153,64 +152,21 @@ impl TensorGolden {
             answers.push(ask(oracle, id, question, capture.repeats)?);
             stage.advance(1);
         }
-        let identity = oracle.identity().clone();
-        let dir = home.golden_dir(&identity.name, capture.gate);
-        let files =
-            [(CASES, lines(&dir.join(CASES), &answers)?), (TENSORS, joined(&dir, &answers)?)];
-        let manifest = GoldenManifest {
-            schema_version: SCHEMA_VERSION,
-            gate: capture.gate.to_owned(),
-            oracle: identity,
-            checkpoint: GoldenCheckpoint {
-                name: capture.checkpoint.name.clone(),
-                sha256: capture.checkpoint.sha256.clone(),
-            },
-            captured_at: now(),
-            prompts_sha256: capture.questions_sha256.to_owned(),
-            environment: capture.environment.cloned(),
+        let header = Header {
+            gate: capture.gate,
+            oracle: oracle.identity().clone(),
+            checkpoint: capture.checkpoint,
+            prompts_sha256: capture.questions_sha256,
+            environment: capture.environment,
             noise: None,
-            files: files.iter().map(|(name, bytes)| GoldenFile::of(name, bytes)).collect(),
         };
-        let path = dir.join(MANIFEST);
-        let mut json = serde_json::to_vec_pretty(&manifest).map_err(|e| unwritable(&path, &e))?;
-        json.push(b'\n');
-        // The manifest last: a golden that was cut in between is refused by its hashes.
-        for (name, bytes) in &files {
-            place::write_whole(&dir.join(name), bytes)?;
-        }
-        place::write_whole(&path, &json)?;
-        Ok(Self { manifest, sha256: sha256_bytes(&json), answers })
+        let dir = home.golden_dir(&header.oracle.name, capture.gate);
+        let cases = answers.iter().map(|answer| &answer.case);
+        let cases = files::lines(&dir.join(CASES), cases)?;
+        let files = [(CASES, cases), (TENSORS, joined(&dir, &answers)?)];
+        let (manifest, sha256) = files::write(&dir, header, &files)?;
+        Ok(Self { manifest, sha256, answers })
     }
-}
-
-fn check(capture: &TensorCapture<'_>) -> Result<(), GoldenError> {
-    let gate = || capture.gate.to_owned();
-    if capture.questions.is_empty() {
-        return Err(GoldenError::Empty { gate: gate() });
-    }
-    let mut ids = BTreeSet::new();
-    match capture.questions.iter().find(|(id, _)| !ids.insert(id)) {
-        Some((id, _)) => Err(GoldenError::Twice { gate: gate(), id: id.clone() }),
-        None => Ok(()),
-    }
-}
-
-/// A file that the manifest lists, with the bytes that were captured.
-fn verified(dir: &Path, manifest: &GoldenManifest, name: &str) -> Result<Vec<u8>, GoldenError> {
-    let path = dir.join(name);
-    let listed = manifest.files.iter().find(|file| file.path == name);
-    let listed =
-        listed.ok_or_else(|| wrong(&dir.join(MANIFEST), format!("files lists no {name}")))?;
-    let content = read_if_there(&path)?;
-    let found = content.as_deref().map_or("nothing".to_owned(), sha256_bytes);
-    if found == listed.sha256 {
-        return Ok(content.unwrap_or_default());
-    }
-    Err(GoldenError::Changed { path, expected: listed.sha256.clone(), found })
-}
-
-fn wrong(path: &Path, message: String) -> GoldenError {
-    GoldenError::Parse { path: path.to_path_buf(), line: None, message }
 }
 
 /// Each case with its tensors: all that it lists, in that form, and none beside.
@@ -226,30 +182,22 @@ fn paired(
             let whole = format!("{}/{name}", case.id);
             let tensor: Tensor = all
                 .remove(&whole)
-                .ok_or_else(|| wrong(path, format!("holds no tensor {whole}")))?;
+                .ok_or_else(|| wrong(path, &format!("holds no tensor {whole}")))?;
             if tensor.form != *form {
                 let found = &tensor.form;
                 let message = format!("{whole}: expected {form:?}, found {found:?}");
-                return Err(wrong(path, message));
+                return Err(wrong(path, &message));
             }
             tensors.insert(name.clone(), tensor);
         }
         answers.push(TensorAnswer { case, tensors: Tensors(tensors) });
     }
     match all.keys().next() {
-        Some(name) => Err(wrong(path, format!("holds tensor {name}, which {CASES} does not list"))),
+        Some(name) => {
+            Err(wrong(path, &format!("holds tensor {name}, which {CASES} does not list")))
+        }
         None => Ok(answers),
     }
-}
-
-fn lines(path: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> {
-    let mut lines = Vec::new();
-    for answer in answers {
-        serde_json::to_writer(&mut lines, &answer.case)
-            .map_err(|error| unwritable(path, &error))?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
 }
 
 fn joined(dir: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> {
@@ -257,7 +205,7 @@ fn joined(dir: &Path, answers: &[TensorAnswer]) -> Result<Vec<u8>, GoldenError> 
         tensors.0.iter().map(|(name, tensor)| (format!("{}/{name}", case.id), tensor.clone()))
     });
     let tensors = Tensors(named.collect());
-    tensors.to_bytes().map_err(|error| wrong(&dir.join(TENSORS), error.to_string()))
+    tensors.to_bytes().map_err(|error| wrong(&dir.join(TENSORS), &error))
 }
 
 #[cfg(test)]

@@ -80,6 +80,14 @@ pub struct ReferenceInfo {
     pub noise: Option<Noise>,
 }
 
+impl ReferenceInfo {
+    /// A running oracle, without a golden.
+    pub fn live(identity: Identity) -> Self {
+        let source = OracleSource::Live;
+        Self { source, captured_at: None, identity, golden_sha256: None, noise: None }
+    }
+}
+
 /// What is known about a run beside its samples; it fills while the run goes on, so that a run that stops half-way still
 /// says how far it came.
 #[derive(Debug, Clone, Default)]

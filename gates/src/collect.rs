@@ -79,6 +79,34 @@ pub fn checkpoint(
     Ok(checkpoint)
 }
 
+/// What the engine says of itself with the checkpoint loaded, with the rules about it asked; it owes an answer to `owed` cases.
+fn engine(
+    bench: &Bench<'_>,
+    checkpoint: &Checkpoint,
+    owed: usize,
+    circumstances: &mut Circumstances,
+) -> Result<(), Trouble> {
+    let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
+    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
+    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
+    circumstances.info = Some(info);
+    Ok(())
+}
+
+/// Keeps whose answers are compared with, and asks the rules about who that is.
+fn answered_by(
+    bench: &Bench<'_>,
+    pinned: &OracleSpec,
+    reference: ReferenceInfo,
+    circumstances: &mut Circumstances,
+) {
+    circumstances.violations.extend(validity::pin(&reference.identity, pinned));
+    if bench.gate.spec.launch.production {
+        circumstances.violations.extend(validity::production(&reference.identity, pinned));
+    }
+    circumstances.reference = Some(reference);
+}
+
 /// The live oracle or its golden, with the rules about it asked.
 pub fn reference(
     bench: &Bench<'_>,
@@ -107,12 +135,8 @@ pub fn reference(
             (OracleSource::Golden, captured_at, manifest.oracle.clone())
         }
     };
-    circumstances.violations.extend(validity::pin(&identity, pinned));
-    if bench.gate.spec.launch.production {
-        circumstances.violations.extend(validity::production(&identity, pinned));
-    }
-    circumstances.reference =
-        Some(ReferenceInfo { source, captured_at, identity, golden_sha256, noise });
+    let info = ReferenceInfo { source, captured_at, identity, golden_sha256, noise };
+    answered_by(bench, pinned, info, circumstances);
     Ok(reference)
 }
 

@@ -12,14 +12,18 @@ pub use next::{Asked, next};
 
 use records::metric::Measurement;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::kind::alone::Failure;
 use crate::kind::budget;
 use crate::kind::oracle_consistency::Precedent;
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
 use crate::validity::Violation;
+
+/// Failures that a report shows; the record keeps all of them.
+const SHOWN: usize = 8;
 
 /// Why there are no samples to judge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +85,28 @@ impl Judgement {
         if let Some(late) = late.filter(|_| self.word != Word::Void && self.compared > 0) {
             self.word = Word::Fail;
             self.reason = format!("{late}; {}", self.reason);
+        }
+        self
+    }
+
+    /// The numbers and lines of what a kind found: its summary, a table of its own, and the first failures.
+    fn with_findings(
+        mut self,
+        kind: &str,
+        summary: &str,
+        measurements: Vec<Measurement>,
+        table: Vec<String>,
+        failures: &[Failure],
+    ) -> Self {
+        self.measurements = measurements;
+        let value = |failure: &Failure| json!({ "case": failure.case, "what": failure.what });
+        self.divergences = failures.iter().map(value).collect();
+        self.report = vec![format!("{kind:<12} {summary}")];
+        self.report.extend(table);
+        self.report.extend(failures.iter().take(SHOWN).map(|failure| format!("  {failure}")));
+        if failures.len() > SHOWN {
+            let more = format!("  and {} more, all in the record", failures.len() - SHOWN);
+            self.report.push(more);
         }
         self
     }

@@ -6,18 +6,18 @@ use oracles::golden::Noise;
 use records::record::{OracleSource, Record};
 
 use crate::bench::{Circumstances, ReferenceInfo};
-use crate::judge::{self, Judgement};
-use crate::kind::oracle_consistency;
+use crate::judge::Judgement;
 use crate::subject::FoundBy;
 use crate::validity::short;
 use crate::words::count;
 
-/// All lines, the verdict last.
+/// All lines, the verdict last; `next` is the cheapest thing that would change it.
 pub fn lines(
     record: &Record,
     path: &Path,
     judgement: &Judgement,
     circumstances: &Circumstances,
+    next: Option<&str>,
 ) -> Vec<String> {
     let subject = &record.subject;
     let mut lines = vec![format!(
@@ -49,16 +49,9 @@ pub fn lines(
         lines.push(format!("noise        {}", noise_words(noise)));
     }
     lines.push(format!("record       {}", path.display()));
-    lines.extend(next(record, judgement).map(|next| format!("next         {next}")));
+    lines.extend(next.map(|next| format!("next         {next}")));
     lines.push(verdict_line(record, circumstances));
     lines
-}
-
-/// The cheapest thing that would change the verdict of a run.
-pub fn next(record: &Record, judgement: &Judgement) -> Option<String> {
-    let judges_oracle = record.kinds.iter().any(|kind| kind == oracle_consistency::NAME);
-    let asked = if judges_oracle { judge::Asked::Oracle } else { judge::Asked::Engine };
-    judge::next(&record.gate, asked, judgement)
 }
 
 /// The oracle's own noise in a plain line, in the units of the lines above it.

@@ -105,7 +105,7 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     interrupt::check()?;
     let path = draft.commit(portable_record(draft_record, destination.home))?;
     let record = records::store::read_record(&path)?;
-    Ok(finished(record, path, &judgement, &circumstances))
+    Ok(finished(bench, record, path, &judgement, &circumstances))
 }
 
 /// What is on record about the noise of the oracle that the engine is compared with, at the same pin and checkpoint.
@@ -137,13 +137,16 @@ fn keep(
 }
 
 fn finished(
+    bench: &Bench<'_>,
     record: Record,
     path: PathBuf,
     judgement: &Judgement,
     circumstances: &Circumstances,
 ) -> Finished {
-    let report = report::lines(&record, &path, judgement, circumstances);
+    let asked =
+        if bench.gate.spec.asks_engine() { judge::Asked::Engine } else { judge::Asked::Oracle };
+    let next = judge::next(&bench.gate.name, asked, judgement);
+    let report = report::lines(&record, &path, judgement, circumstances, next.as_deref());
     let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.clone());
-    let next = report::next(&record, judgement);
     Finished { record, path, report, next, noise }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use oracles::checkpoint::Checkpoint;
 use serde_json::Value;
 
-use super::{checkpoint, elapsed_ms, unanswered};
+use super::{checkpoint, elapsed_ms, engine, unanswered};
 use crate::bench::{Bench, Circumstances};
 use crate::judge::Trouble;
 use crate::kind::alone::{Alone, AloneSamples, Exchange};
@@ -39,10 +39,7 @@ pub(super) fn collect(
     let requests = requests(bench);
     let owed = requests.len().max(bench.regressions.map_or(1, |list| list.cases.len()));
     let started = Instant::now();
-    let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
-    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
-    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
-    circumstances.info = Some(info);
+    engine(bench, &checkpoint, owed, circumstances)?;
     let asker = Asker { bench, checkpoint: &checkpoint, requests };
     let samples = match check {
         Alone::ByteIdentity(check) => asker.byte_identity(check).map(AloneSamples::Identity),

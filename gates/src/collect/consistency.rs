@@ -6,9 +6,8 @@ use oracles::checkpoint::Checkpoint;
 use oracles::launch::Variant;
 use oracles::registry::Standing;
 use oracles::verbs::{Cached, Completion, CompletionRequest, Oracle, PrefillRequest, Step};
-use records::record::OracleSource;
 
-use super::{checkpoint, elapsed_ms, prompt, request, trouble};
+use super::{answered_by, checkpoint, elapsed_ms, prompt, request, trouble};
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::capture::spread;
 use crate::chain;
@@ -64,18 +63,8 @@ fn first(
             bench.gate.name
         )));
     };
-    let identity = oracle.identity().clone();
-    circumstances.violations.extend(validity::pin(&identity, pinned));
-    if bench.gate.spec.launch.production {
-        circumstances.violations.extend(validity::production(&identity, pinned));
-    }
-    circumstances.reference = Some(ReferenceInfo {
-        source: OracleSource::Live,
-        captured_at: None,
-        identity,
-        golden_sha256: None,
-        noise: None,
-    });
+    let info = ReferenceInfo::live(oracle.identity().clone());
+    answered_by(bench, pinned, info, circumstances);
     Ok(oracle)
 }
 

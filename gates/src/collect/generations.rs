@@ -6,7 +6,7 @@ use std::time::Instant;
 use oracles::golden::GoldenCase;
 use oracles::verbs::{CompletionRequest, Oracle, VerbError};
 
-use super::{Reference, checkpoint, elapsed_ms, reference, trouble, unanswered};
+use super::{Reference, checkpoint, elapsed_ms, engine, reference, trouble, unanswered};
 use crate::bench::{Bench, Circumstances};
 use crate::judge::Trouble;
 use crate::kind::token_exact::{self, CaseOutcome};
@@ -40,10 +40,7 @@ pub(super) fn collect(
     }
     let started = Instant::now();
     let owed = workload.cases.len();
-    let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
-    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
-    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
-    circumstances.info = Some(info);
+    engine(bench, &checkpoint, owed, circumstances)?;
     let asked = Asked { workload, generate, forced: bench.gate.spec.check.near_tie.is_some() };
     let mut samples = ask_subject(&bench.subject, &checkpoint.path, &asked, references)
         .map_err(unanswered(owed))?;

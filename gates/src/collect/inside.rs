@@ -10,7 +10,7 @@ use oracles::tensors::{Tensor, Tensors};
 use oracles::verbs::{InsideQuestion, Oracle, TensorQuestion};
 use records::record::OracleSource;
 
-use super::{checkpoint, elapsed_ms, generations, trouble, unanswered};
+use super::{answered_by, checkpoint, elapsed_ms, engine, generations, trouble};
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::chain;
 use crate::judge::Trouble;
@@ -74,10 +74,7 @@ pub(super) fn collect(
     circumstances.oracle_ms = Some(elapsed_ms(started));
     circumstances.violations.extend(incomplete(&answers));
     let started = Instant::now();
-    let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(answers.len()))?;
-    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
-    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
-    circumstances.info = Some(info);
+    engine(bench, &checkpoint, answers.len(), circumstances)?;
     let folder = tempfile::tempdir().map_err(|error| {
         Trouble::NotEstablished(format!("cannot make a temporary folder: {error}"))
     })?;
@@ -123,8 +120,7 @@ fn answers(
         circumstances.violations.extend(other_questions(bench, check, &golden));
         golden_answers(bench, golden)
     };
-    circumstances.violations.extend(validity::pin(&info.identity, pinned));
-    circumstances.reference = Some(info);
+    answered_by(bench, pinned, info, circumstances);
     Ok(answers.into_iter().map(|answer| (answer.case.id.clone(), answer)).collect())
 }
 
@@ -140,11 +136,7 @@ fn live_answers(
         answers.push(ask(oracle, id, question, 1).map_err(|error| trouble(&error))?);
         stage.advance(1);
     }
-    let identity = oracle.identity().clone();
-    let source = OracleSource::Live;
-    let info =
-        ReferenceInfo { source, captured_at: None, identity, golden_sha256: None, noise: None };
-    Ok((answers, info))
+    Ok((answers, ReferenceInfo::live(oracle.identity().clone())))
 }
 
 /// The golden's answers to the cases that are asked.

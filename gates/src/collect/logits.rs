@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use oracles::verbs::{Oracle, ScoredChunk};
 
-use super::{Reference, checkpoint, elapsed_ms, reference, trouble, unanswered};
+use super::{Reference, checkpoint, elapsed_ms, engine, reference, trouble, unanswered};
 use crate::bench::{Bench, Circumstances};
 use crate::judge::Trouble;
 use crate::kind::logits::{self, LogitChunk};
@@ -38,10 +38,7 @@ pub(super) fn collect(
     drop(oracle);
     let started = Instant::now();
     let owed = scored.iter().map(|chunk| chunk.rows.len()).sum();
-    let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
-    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
-    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
-    circumstances.info = Some(info);
+    engine(bench, &checkpoint, owed, circumstances)?;
     let mut stage = bench.progress.steps("plumb dump", Some(scored.len() as u64));
     let mut chunks = Vec::with_capacity(scored.len());
     for scored in &scored {

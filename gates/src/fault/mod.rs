@@ -16,7 +16,6 @@ mod drifting_repeat;
 mod dropped_bias;
 mod dropped_first_id;
 mod dropped_line;
-mod dumped;
 mod duplicated_line;
 mod empty_output;
 mod exchange;

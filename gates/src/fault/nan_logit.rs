@@ -1,6 +1,6 @@
 //! Fault: one logit is no number.
 
-use super::dumped::change_logits;
+use super::values::change_part;
 use super::{Act, Fault};
 use crate::subject::{Question, RawAnswer};
 
@@ -11,7 +11,7 @@ pub(super) const FAULT: Fault = Fault {
 };
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
-    change_logits(question, answer, |width, logits| {
+    change_part(question, answer, "logits", |width, logits| {
         // Behind the last row nothing follows, so it is not compared.
         let at = logits.len().checked_sub(2 * width);
         if let Some(logit) = at.and_then(|at| logits.get_mut(at)) {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::dumped::change_logits;
+use super::values::change_part;
 use super::{Act, Fault};
 use crate::subject::{Question, RawAnswer};
 
@@ -17,7 +17,7 @@ pub(super) const FAULT: Fault = Fault {
 };
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
-    change_logits(question, answer, |width, logits| {
+    change_part(question, answer, "logits", |width, logits| {
         let Some(token) = usual_choice(width, logits) else { return };
         logits.iter_mut().skip(token).step_by(width).for_each(|logit| *logit *= FACTOR);
     });

@@ -1,6 +1,6 @@
 //! Fault: a temperature is applied that nobody asked for. No ranking changes, so that no choice does.
 
-use super::dumped::change_logits;
+use super::values::change_part;
 use super::{Act, Fault};
 use crate::subject::{Question, RawAnswer};
 
@@ -13,7 +13,7 @@ pub(super) const FAULT: Fault = Fault {
 };
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
-    change_logits(question, answer, |_, logits| {
+    change_part(question, answer, "logits", |_, logits| {
         for value in logits {
             *value *= FACTOR;
         }

@@ -1,6 +1,6 @@
 //! Fault: every row of the logits is that of the position before.
 
-use super::dumped::change_logits;
+use super::values::change_part;
 use super::{Act, Fault};
 use crate::subject::{Question, RawAnswer};
 
@@ -11,5 +11,5 @@ pub(super) const FAULT: Fault = Fault {
 };
 
 fn plant(question: &Question, answer: &mut RawAnswer) {
-    change_logits(question, answer, |width, logits| logits.rotate_right(width));
+    change_part(question, answer, "logits", |width, logits| logits.rotate_right(width));
 }

@@ -1,15 +1,10 @@
 //! The verdict of a gate that judges the engine alone.
 
-use serde_json::json;
-
 use super::Judgement;
-use crate::kind::alone::{Alone, AloneSamples, Failure, Findings};
+use crate::kind::alone::{Alone, AloneSamples, Findings};
 use crate::rule::{Rule, Word};
 use crate::spec::Spec;
 use crate::words::count;
-
-/// Failures shown; the record keeps all of them.
-const SHOWN: usize = 8;
 
 pub(super) fn judge(spec: &Spec, samples: &AloneSamples) -> Judgement {
     let checks = spec.check.alone();
@@ -29,25 +24,11 @@ fn verdict(check: &Alone<'_>, findings: Findings) -> Judgement {
     let (word, reason) = match (failures.first(), unseen) {
         (Some(first), _) => {
             let failed = count(failures.len(), "failure", "failures");
-            (Word::Fail, format!("{summary}; {failed}, first {}", words(first)))
+            (Word::Fail, format!("{summary}; {failed}, first {first}"))
         }
         (None, Some(unseen)) => (Word::NotEstablished, format!("{unseen} ({summary})")),
         (None, None) => (Word::Pass, summary.clone()),
     };
-    let mut judgement = Judgement::bare(word, Vec::new(), reason, compared);
-    judgement.measurements = measurements;
-    let value = |failure: &Failure| json!({ "case": failure.case, "what": failure.what });
-    judgement.divergences = failures.iter().map(value).collect();
-    judgement.report = vec![format!("{:<12} {summary}", check.name())];
-    let shown = failures.iter().take(SHOWN).map(|failure| format!("  {}", words(failure)));
-    judgement.report.extend(shown);
-    if failures.len() > SHOWN {
-        let more = format!("  and {} more, all in the record", failures.len() - SHOWN);
-        judgement.report.push(more);
-    }
-    judgement
-}
-
-fn words(failure: &Failure) -> String {
-    format!("{}: {}", failure.case, failure.what)
+    let judgement = Judgement::bare(word, Vec::new(), reason, compared);
+    judgement.with_findings(check.name(), &summary, measurements, Vec::new(), &failures)
 }

@@ -1,16 +1,11 @@
 //! The verdict of a gate that looks inside the model.
 
-use serde_json::json;
-
 use super::Judgement;
-use crate::kind::alone::Failure;
+use crate::kind::alone::Findings;
 use crate::kind::inside::{InsideFindings, InsideSamples};
 use crate::rule::{Rule, Word};
 use crate::spec::Spec;
 use crate::words::count;
-
-/// Failures shown; the record keeps all of them.
-const SHOWN: usize = 8;
 
 pub(super) fn judge(spec: &Spec, samples: &InsideSamples) -> Judgement {
     let checks = spec.check.inside();
@@ -29,30 +24,14 @@ pub(super) fn judge(spec: &Spec, samples: &InsideSamples) -> Judgement {
 }
 
 fn verdict(kind: &str, InsideFindings { findings, table }: InsideFindings) -> Judgement {
-    let failures = &findings.failures;
+    let Findings { compared, failures, summary, measurements, .. } = findings;
     let (word, reason) = match failures.first() {
         Some(first) => {
             let failed = count(failures.len(), "failure", "failures");
-            (Word::Fail, format!("{} ({failed}; {})", words(first), findings.summary))
+            (Word::Fail, format!("{first} ({failed}; {summary})"))
         }
-        None => (Word::Pass, findings.summary.clone()),
+        None => (Word::Pass, summary.clone()),
     };
-    let mut judgement = Judgement::bare(word, Vec::new(), reason, findings.compared.max(1));
-    judgement.measurements = findings.measurements;
-    let value = |failure: &Failure| json!({ "case": failure.case, "what": failure.what });
-    judgement.divergences = failures.iter().map(value).collect();
-    judgement.report = vec![format!("{kind:<12} {}", findings.summary)];
-    judgement.report.extend(table);
-    judgement
-        .report
-        .extend(failures.iter().take(SHOWN).map(|failure| format!("  {}", words(failure))));
-    if failures.len() > SHOWN {
-        let more = format!("  and {} more, all in the record", failures.len() - SHOWN);
-        judgement.report.push(more);
-    }
-    judgement
-}
-
-fn words(failure: &Failure) -> String {
-    format!("{}: {}", failure.case, failure.what)
+    let judgement = Judgement::bare(word, Vec::new(), reason, compared.max(1));
+    judgement.with_findings(kind, &summary, measurements, table, &failures)
 }

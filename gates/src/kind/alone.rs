@@ -4,6 +4,7 @@
 //! part of judging, so that a recheck reads it again.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use records::metric::Measurement;
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,12 @@ pub struct Failure {
     pub case: String,
     /// What is wrong with it.
     pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.case, self.what)
+    }
 }
 
 impl Failure {

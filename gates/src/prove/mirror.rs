@@ -3,13 +3,11 @@
 //! Whole distributions have no golden, and a proof needs no oracle: what is planted on the engine's dump must turn the gate red
 //! where nothing else could.
 
-use std::collections::BTreeMap;
-
-use oracles::registry::OracleSpec;
 use oracles::verbs::{
     Completion, CompletionRequest, Identity, Message, Oracle, ScoredChunk, VerbError, not_offered,
 };
 
+use super::stand_in::pinned_identity;
 use crate::bench::Bench;
 use crate::collect;
 use crate::kind::logits::log_softmax;
@@ -41,22 +39,7 @@ impl Mirror {
             Some(ScoredChunk { ids: ids.to_vec(), rows })
         };
         let chunks = ids.chunks_exact(context).map(chunk).collect::<Option<_>>()?;
-        Some(Self { identity: identity(bench.oracle?), chunks })
-    }
-}
-
-/// The pinned one, which a control is not to complain about.
-fn identity(oracle: &OracleSpec) -> Identity {
-    let package = &oracle.declared.package;
-    Identity {
-        name: oracle.name.clone(),
-        version: package.version.clone(),
-        source_sha256: package.archive_sha256.clone(),
-        binary_sha256: package.archive_sha256.clone(),
-        build: BTreeMap::new(),
-        flags: Vec::new(),
-        cpu_features: Vec::new(),
-        settings: BTreeMap::new(),
+        Some(Self { identity: pinned_identity(bench.oracle?), chunks })
     }
 }
 

@@ -37,17 +37,8 @@ impl StandIn {
         way: Way,
         plant: Option<fn(Occasion, &mut OracleAnswer)>,
     ) -> Self {
-        let package = &oracle.declared.package;
-        let identity = Identity {
-            name: oracle.name.clone(),
-            version: package.version.clone(),
-            source_sha256: package.archive_sha256.clone(),
-            binary_sha256: package.archive_sha256.clone(),
-            build: BTreeMap::new(),
-            flags: Vec::new(),
-            cpu_features: Vec::new(),
-            settings: validity::in_production(oracle),
-        };
+        let identity =
+            Identity { settings: validity::in_production(oracle), ..pinned_identity(oracle) };
         Self { identity, way, plant, asked: BTreeMap::new() }
     }
 
@@ -57,6 +48,21 @@ impl StandIn {
             plant(occasion, &mut answer);
         }
         answer
+    }
+}
+
+/// The pinned oracle, which a control is not to complain about.
+pub(super) fn pinned_identity(oracle: &OracleSpec) -> Identity {
+    let package = &oracle.declared.package;
+    Identity {
+        name: oracle.name.clone(),
+        version: package.version.clone(),
+        source_sha256: package.archive_sha256.clone(),
+        binary_sha256: package.archive_sha256.clone(),
+        build: BTreeMap::new(),
+        flags: Vec::new(),
+        cpu_features: Vec::new(),
+        settings: BTreeMap::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use safetensors::{Dtype, SafeTensors};
+use oracles::tensors::Tensors;
 
 use super::Defect;
 
@@ -31,18 +31,19 @@ impl Tapped {
 /// Reads every tensor of the file: f32, of two extents.
 pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<String, Tapped>, Defect> {
     let unreadable = |reason: String| Defect::Unreadable(reason);
-    let file = SafeTensors::deserialize(bytes)
-        .map_err(|error| unreadable(format!("its dump is no safetensors file: {error}")))?;
+    let Tensors(file) =
+        Tensors::parse(bytes).map_err(|error| unreadable(format!("its dump is {error}")))?;
     let mut tensors = BTreeMap::new();
-    for (name, tensor) in file.iter() {
-        let (&[_, width], Dtype::F32) = (tensor.shape(), tensor.dtype()) else {
-            let (shape, dtype) = (tensor.shape(), tensor.dtype());
+    for (name, tensor) in file {
+        let (&[_, width], "F32", Some(values)) =
+            (tensor.form.shape.as_slice(), tensor.form.dtype.as_str(), tensor.floats())
+        else {
+            let (shape, dtype) = (&tensor.form.shape, &tensor.form.dtype);
             return Err(unreadable(format!(
-                "tensor {name} of its dump is {dtype:?} {shape:?}, expected F32 of two extents"
+                "tensor {name} of its dump is {dtype} {shape:?}, expected F32 of two extents"
             )));
         };
-        let values = tensor.data().as_chunks().0.iter().map(|bits| f32::from_le_bytes(*bits));
-        tensors.insert(name.to_owned(), Tapped { width, values: values.collect() });
+        tensors.insert(name, Tapped { width, values });
     }
     Ok(tensors)
 }

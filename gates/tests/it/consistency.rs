@@ -3,21 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gates::bench::{Bench, SubjectIdentity};
-use gates::run::{self, Destination, Finished};
-use gates::subject::{FoundBy, ProcessTransport, Subject};
+use gates::run::Finished;
 use gates::supplies::{Supplies, Wanted, Way};
-use gates::{spec, workload};
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::Golden;
 use oracles::launch::Variant;
-use oracles::registry::OracleSpec;
 use oracles::verbs::{
     Cached, Completion, CompletionRequest, Identity, Message, Oracle, Together, VerbError,
 };
 use records::{Metric, Record, VerdictWord as Word};
 
-use crate::support::{CASES, NEAR_TIE, SECOND, STRICT, Workspace, step, subject_answer};
+use crate::support::{self, CASES, NEAR_TIE, SECOND, STRICT, Workspace, step, subject_answer};
 
 const CHECK: &str = "[check.oracle-consistency]\nrepeats = 2\nbatch = 3\nprefill-positions = 4\n";
 const FAULTS: [(&str, &str); 10] = [
@@ -152,39 +148,8 @@ impl Supplies for FickleSupplies<'_> {
 
 /// Runs gate `itself`, whose verdict must be the one that its evidence gives.
 fn run(workspace: &Workspace, is_fickle: bool, has_variants: bool) -> Finished {
-    let home = workspace.home();
-    let gate = spec::load(&home.root, "itself").unwrap();
-    let inputs = workload::read(&home.root, gate.spec.inputs.as_deref().unwrap()).unwrap();
-    let pinned = OracleSpec::load(&home, "llama-cpp").unwrap();
-    let path = workspace.path("engine-mock/plumb");
-    let transport = ProcessTransport { path, progress: oracles::Progress::Silent };
-    let subject = Subject { transport: &transport, budget: Duration::from_secs(20), profile: None };
-    let identity = SubjectIdentity {
-        binary_sha256: "2".repeat(64),
-        found_by: FoundBy::Flag,
-        info: subject.info(None).unwrap(),
-    };
-    let bench = Bench {
-        gate: &gate,
-        workload: Some(&inputs),
-        regressions: None,
-        oracle: Some(&pinned),
-        subject,
-        identity: &identity,
-        refusals: Vec::new(),
-        supplies: &FickleSupplies { workspace, is_fickle, has_variants },
-        wanted: Wanted::Either,
-        progress: oracles::Progress::Silent,
-        journal: None,
-    };
-    let destination = Destination {
-        records: &workspace.path("records"),
-        home: &home,
-        supersedes: None,
-        reproduce: "cargo gate run itself".to_owned(),
-        keep: None,
-    };
-    let finished = run::run(&bench, &destination).unwrap();
+    let supplies = FickleSupplies { workspace, is_fickle, has_variants };
+    let finished = support::run_with(workspace, "itself", &supplies, Wanted::Either);
     let again = workspace.gate_with(&["recheck", &finished.record.id], &[]);
     assert_eq!(again.status, 0, "{again:?}");
     finished

@@ -1,6 +1,6 @@
 //! The runner killed without a chance to act, at many moments: the store stays whole, and what it started ends.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,17 @@ use crate::support::{NEAR_TIE, Process, STRICT, Workspace, children_of, subject_
 /// Moments at which the runner is killed.
 const MOMENTS: u64 = 30;
 
+/// A run of gate `tiny` on its golden.
+fn runner(workspace: &Workspace) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_gate"))
+        .args(["run", "tiny", "--golden", "--plumb", "engine-mock/plumb", "--cache", "cache"])
+        .current_dir(workspace.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
 #[test]
 fn a_kill_leaves_a_store_that_opens_and_no_process() {
     let workspace = Workspace::new(STRICT);
@@ -16,13 +27,7 @@ fn a_kill_leaves_a_store_that_opens_and_no_process() {
     let mut whole = 0;
     let mut killed = 0;
     for moment in 0..MOMENTS {
-        let mut runner = Command::new(env!("CARGO_BIN_EXE_gate"))
-            .args(["run", "tiny", "--golden", "--plumb", "engine-mock/plumb", "--cache", "cache"])
-            .current_dir(workspace.path(""))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut runner = runner(&workspace);
         // Between nothing and a little more than a whole run, in an order that is no order.
         thread::sleep(Duration::from_millis(moment * 7 % MOMENTS * 14));
         let engines = children_of(runner.id());
@@ -58,13 +63,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
     std::fs::write(&script, text).unwrap();
     workspace.write("engine-mock/hang", "");
     let journal = workspace.path("cache/runs/tiny.journal");
-    let mut runner = Command::new(env!("CARGO_BIN_EXE_gate"))
-        .args(["run", "tiny", "--golden", "--plumb", "engine-mock/plumb", "--cache", "cache"])
-        .current_dir(workspace.path(""))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut runner = runner(&workspace);
     let deadline = Instant::now() + Duration::from_secs(20);
     let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
     while lines() < 2 {

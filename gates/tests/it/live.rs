@@ -1,20 +1,14 @@
 //! Runs against a live oracle, played by a mock that answers from memory: agreement, a death half-way, a launch that fails.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use crate::support::{NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
-use gates::bench::{Bench, SubjectIdentity};
-use gates::run::{self, Destination, Finished};
-use gates::spec;
-use gates::subject::{FoundBy, ProcessTransport, Subject};
+use crate::support::{self, NEAR_TIE, SECOND, STRICT, Workspace, subject_answer, subject_answers};
+use gates::run::Finished;
 use gates::supplies::{Supplies, Wanted};
-use gates::{validity, workload};
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::{Golden, Noise};
 use oracles::launch::LaunchError;
 use oracles::mock::MockOracle;
-use oracles::registry::OracleSpec;
 use oracles::verbs::Oracle;
 use records::{OracleSource, VerdictWord as Word};
 
@@ -52,40 +46,8 @@ impl Supplies for MockSupplies<'_> {
 
 /// Runs gate `tiny` against this oracle.
 fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
-    let home = workspace.home();
-    let gate = spec::load(&home.root, "tiny").unwrap();
-    let inputs = workload::read(&home.root, gate.spec.inputs.as_deref().unwrap()).unwrap();
-    let pinned = OracleSpec::load(&home, "llama-cpp").unwrap();
-    let path = workspace.path("engine-mock/plumb");
-    let transport = ProcessTransport { path, progress: oracles::Progress::Silent };
-    let subject = Subject { transport: &transport, budget: Duration::from_secs(20), profile: None };
-    let identity = SubjectIdentity {
-        binary_sha256: "2".repeat(64),
-        found_by: FoundBy::Flag,
-        info: subject.info(None).unwrap(),
-    };
     let supplies = MockSupplies { workspace, oracle };
-    let bench = Bench {
-        gate: &gate,
-        workload: Some(&inputs),
-        regressions: None,
-        oracle: Some(&pinned),
-        subject,
-        identity: &identity,
-        refusals: validity::dirty("x", None, FoundBy::Flag).into_iter().collect(),
-        supplies: &supplies,
-        wanted: Wanted::Live,
-        progress: oracles::Progress::Silent,
-        journal: None,
-    };
-    let destination = Destination {
-        records: &workspace.path("records"),
-        home: &home,
-        supersedes: None,
-        reproduce: "a test".to_owned(),
-        keep: None,
-    };
-    run::run(&bench, &destination).unwrap()
+    support::run_with(workspace, "tiny", &supplies, Wanted::Live)
 }
 
 #[test]

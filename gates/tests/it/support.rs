@@ -4,7 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
+use gates::bench::{Bench, SubjectIdentity};
+use gates::run::{self, Destination, Finished};
+use gates::subject::{FoundBy, ProcessTransport, Subject};
+use gates::supplies::{Supplies, Wanted};
+use gates::{spec, validity, workload};
 use oracles::checkpoint::{Checkpoint, CheckpointSpec};
 use oracles::golden::{Capture, Golden, GoldenPrompt, Noise};
 use oracles::mock::{Completed, MockAnswers, MockOracle};
@@ -251,6 +257,48 @@ impl Workspace {
         }
         found
     }
+}
+
+/// Runs a gate of the workspace with the mock engine and these supplies. The oracle is llama.cpp's pin, whoever answers for it.
+pub(crate) fn run_with(
+    workspace: &Workspace,
+    gate: &str,
+    supplies: &dyn Supplies,
+    wanted: Wanted,
+) -> Finished {
+    let home = workspace.home();
+    let gate = spec::load(&home.root, gate).unwrap();
+    let inputs = workload::read(&home.root, gate.spec.inputs.as_deref().unwrap()).unwrap();
+    let pinned = OracleSpec::load(&home, "llama-cpp").unwrap();
+    let path = workspace.path("engine-mock/plumb");
+    let transport = ProcessTransport { path, progress: Progress::Silent };
+    let subject = Subject { transport: &transport, budget: Duration::from_secs(20), profile: None };
+    let identity = SubjectIdentity {
+        binary_sha256: "2".repeat(64),
+        found_by: FoundBy::Flag,
+        info: subject.info(None).unwrap(),
+    };
+    let bench = Bench {
+        gate: &gate,
+        workload: Some(&inputs),
+        regressions: None,
+        oracle: Some(&pinned),
+        subject,
+        identity: &identity,
+        refusals: validity::dirty("x", None, FoundBy::Flag).into_iter().collect(),
+        supplies,
+        wanted,
+        progress: Progress::Silent,
+        journal: None,
+    };
+    let destination = Destination {
+        records: &workspace.path("records"),
+        home: &home,
+        supersedes: None,
+        reproduce: "a test".to_owned(),
+        keep: None,
+    };
+    run::run(&bench, &destination).unwrap()
 }
 
 /// What a run of `gate` came to.

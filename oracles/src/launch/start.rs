@@ -19,6 +19,8 @@ use crate::{Home, Progress, logs};
 pub(super) const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// With a port of our own choice: how often another is tried when somebody takes it first.
 const PORT_ATTEMPTS: u32 = 3;
+/// How long the log may take to show what was written before readiness.
+const LOG_DELAY: Duration = Duration::from_secs(3);
 /// How often a wait is said to go on.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
@@ -68,6 +70,25 @@ impl Start<'_> {
             found: found.to_owned(),
             log: log.to_path_buf(),
         })
+    }
+
+    /// What a log says of the configuration, as `parse` reads it, once all of it is there: `missing` names what is not.
+    pub(super) fn account<S>(
+        &self,
+        log: &Path,
+        parse: impl Fn(&str) -> S,
+        missing: impl Fn(&S) -> Option<&'static str>,
+    ) -> Result<S, LaunchError> {
+        let deadline = Instant::now() + LOG_DELAY;
+        loop {
+            let bytes = std::fs::read(log).unwrap_or_default();
+            let said = parse(&String::from_utf8_lossy(&bytes));
+            match missing(&said) {
+                None => return Ok(said),
+                Some(key) if Instant::now() >= deadline => return Err(self.silent(key, log)),
+                Some(_) => thread::sleep(POLL),
+            }
+        }
     }
 
     /// That the process does not say its `key`.

@@ -3,20 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::super::LaunchError;
 use super::super::http::Http;
 use super::super::start::Start;
-use crate::process::POLL;
 use crate::registry::{Device, LaunchSpec};
 use crate::verbs::Identity;
-
-/// How long the log may take to show what was written before readiness.
-const LOG_DELAY: Duration = Duration::from_secs(3);
 
 /// The setting that says what `flash_attn = auto` became.
 const RESOLVED: &str = "flash_attn_resolved";
@@ -38,7 +32,7 @@ impl Question<'_> {
     pub(super) fn ask(&self, http: &Http) -> Result<(Identity, usize), LaunchError> {
         let props = http.get("props", "/props")?;
         let models = http.get("models", "/v1/models")?;
-        let said = self.read_log()?;
+        let said = self.start.account(self.log, Said::parse, Said::missing)?;
         self.check(&props, &said)?;
         let meta = models.pointer("/data/0/meta");
         let vocabulary = meta.and_then(|meta| meta.get("n_vocab")?.as_u64());
@@ -49,20 +43,6 @@ impl Question<'_> {
 
     fn silent(&self, key: &str) -> LaunchError {
         self.start.silent(key, self.log)
-    }
-
-    /// The log's account of the configuration, once all of it is there.
-    fn read_log(&self) -> Result<Said, LaunchError> {
-        let deadline = Instant::now() + LOG_DELAY;
-        loop {
-            let bytes = std::fs::read(self.log).unwrap_or_default();
-            let said = Said::parse(&String::from_utf8_lossy(&bytes));
-            match said.missing() {
-                None => return Ok(said),
-                Some(key) if Instant::now() >= deadline => return Err(self.silent(key)),
-                Some(_) => thread::sleep(POLL),
-            }
-        }
     }
 
     fn check(&self, props: &Value, said: &Said) -> Result<(), LaunchError> {

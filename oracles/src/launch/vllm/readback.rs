@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -12,12 +10,9 @@ use crate::launch::LaunchError;
 use crate::launch::http::Http;
 use crate::launch::start::Start;
 use crate::launch::variant::Words;
-use crate::process::POLL;
 use crate::registry::{Attach, Device, LaunchSpec};
 use crate::verbs::Identity;
 
-/// How long the log may take to show what was written before readiness.
-const LOG_DELAY: Duration = Duration::from_secs(3);
 /// What stands for a value that nobody says.
 const UNKNOWN: &str = "unknown";
 
@@ -33,7 +28,7 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     /// The identity of a server of ours.
     pub(super) fn ask(&self, http: &Http, binary_sha256: String) -> Result<Identity, LaunchError> {
-        let mut settings = self.read_log()?.settings;
+        let mut settings = self.start.account(self.log, Said::parse, Said::missing)?.settings;
         settings.extend(self.over_http(http, super::MODEL)?);
         self.check(&settings)?;
         if self.start.settings.production {
@@ -54,22 +49,6 @@ impl Question<'_> {
         }
         settings.insert("attached".to_owned(), attach.url.clone());
         Ok(self.identity(settings, String::new()))
-    }
-
-    /// The log's account of the configuration, once all of it is there.
-    fn read_log(&self) -> Result<Said, LaunchError> {
-        let deadline = Instant::now() + LOG_DELAY;
-        loop {
-            let bytes = std::fs::read(self.log).unwrap_or_default();
-            let said = Said::parse(&String::from_utf8_lossy(&bytes));
-            match said.missing() {
-                None => return Ok(said),
-                Some(key) if Instant::now() >= deadline => {
-                    return Err(self.start.silent(key, self.log));
-                }
-                Some(_) => thread::sleep(POLL),
-            }
-        }
     }
 
     /// Version, context and cache as the server answers them; the version must be the pinned one.

@@ -205,6 +205,14 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// The lock goes with the journal, and not with the last copy of the file: a child that is being started holds one for a
+    /// moment.
+    fn drop(&mut self) {
+        let _ = self.state().file.unlock();
+    }
+}
+
 impl Header {
     /// The first thing that is otherwise in `other`.
     fn differs(&self, other: &Self) -> Option<&'static str> {

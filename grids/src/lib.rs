@@ -4,5 +4,6 @@
 //! [`spin`], the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
 
 pub mod host;
+pub mod load;
 pub mod spin;
 pub mod statistics;

@@ -7,13 +7,13 @@ use oracles::registry::OracleSpec;
 use oracles::verbs::Identity;
 use records::record::OracleSource;
 
+use crate::facts::Facts;
 use crate::journal::Journal;
 use crate::judge::Trouble;
 use crate::regressions::Regressions;
 use crate::spec::NamedSpec;
 use crate::subject::{FoundBy, Info, Subject};
 use crate::supplies::{Supplies, Wanted};
-use crate::validity::Violation;
 use crate::workload::Workload;
 
 /// The subject's binary as the record names it.
@@ -41,8 +41,8 @@ pub struct Bench<'a> {
     pub subject: Subject<'a>,
     /// What that engine is.
     pub identity: &'a SubjectIdentity,
-    /// V-DIRTY, when the engine or this program is not this tree's: the run is refused, and its record says so.
-    pub refusals: Vec<Violation>,
+    /// What is known before anything is asked: the gate and both builds.
+    pub facts: Facts,
     /// Checkpoint, oracle, golden, vocabularies.
     pub supplies: &'a dyn Supplies,
     /// Live oracle or golden.
@@ -96,10 +96,8 @@ pub struct Circumstances {
     pub reference: Option<ReferenceInfo>,
     /// On what.
     pub checkpoint: Option<Checkpoint>,
-    /// What the engine said with the model loaded.
-    pub info: Option<Info>,
-    /// Broken rules of the reference.
-    pub violations: Vec<Violation>,
+    /// What the rules are asked of.
+    pub facts: Facts,
     /// Wall time of the subject's answers.
     pub subject_ms: Option<u64>,
     /// Wall time of the oracle's answers.

@@ -15,7 +15,7 @@ pub use texts::text_prompt;
 use std::time::Instant;
 
 use oracles::checkpoint::{Checkpoint, CheckpointError, HubError};
-use oracles::golden::{Golden, GoldenManifest};
+use oracles::golden::Golden;
 use oracles::launch::LaunchError;
 use oracles::package::PackageError;
 use oracles::registry::OracleSpec;
@@ -24,6 +24,7 @@ use records::record::OracleSource;
 
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::chain;
+use crate::facts::{AnsweringGolden, Asked, Pinned};
 use crate::judge::Trouble;
 use crate::rule::Rule;
 use crate::samples::Samples;
@@ -42,9 +43,11 @@ pub enum Reference {
 
 /// Collects all samples of a gate. What is learnt on the way stands in `circumstances`, whatever happens.
 pub fn collect(bench: &Bench<'_>, circumstances: &mut Circumstances) -> Result<Samples, Trouble> {
-    if let Some(refusal) = bench.refusals.first() {
-        circumstances.violations.extend(bench.refusals.iter().cloned());
-        return Err(Trouble::Void(refusal.clone()));
+    circumstances.facts = bench.facts.clone();
+    circumstances.facts.oracle = bench.oracle.map(Pinned::from);
+    circumstances.facts.asked = bench.workload.map(Asked::from);
+    if let Some(refusal) = validity::builds(&circumstances.facts).into_iter().next() {
+        return Err(Trouble::Void(refusal));
     }
     if let Some(check) = bench.gate.spec.check.alone().first() {
         return alone::collect(bench, check, circumstances);
@@ -75,11 +78,12 @@ pub fn checkpoint(
     // `spec::parse` demands the key for every kind that comes here.
     let name = bench.gate.spec.checkpoint.as_deref().unwrap_or_default();
     let checkpoint = bench.supplies.checkpoint(name).map_err(|error| trouble(&error))?;
+    circumstances.facts.given(&checkpoint);
     circumstances.checkpoint = Some(checkpoint.clone());
     Ok(checkpoint)
 }
 
-/// What the engine says of itself with the checkpoint loaded, with the rules about it asked; it owes an answer to `owed` cases.
+/// What the engine says of itself with the checkpoint loaded; it owes an answer to `owed` cases.
 fn engine(
     bench: &Bench<'_>,
     checkpoint: &Checkpoint,
@@ -87,37 +91,33 @@ fn engine(
     circumstances: &mut Circumstances,
 ) -> Result<(), Trouble> {
     let info = bench.subject.info(Some(&checkpoint.path)).map_err(unanswered(owed))?;
-    circumstances.violations.extend(validity::same_sources(&bench.identity.info, &info));
-    circumstances.violations.extend(validity::profile(bench.subject.profile, &info));
-    circumstances.info = Some(info);
+    circumstances.facts.loaded = Some(info);
     Ok(())
 }
 
-/// Keeps whose answers are compared with, and asks the rules about who that is.
-fn answered_by(
-    bench: &Bench<'_>,
-    pinned: &OracleSpec,
-    reference: ReferenceInfo,
-    circumstances: &mut Circumstances,
-) {
-    circumstances.violations.extend(validity::pin(&reference.identity, pinned));
-    if bench.gate.spec.launch.production {
-        circumstances.violations.extend(validity::production(&reference.identity, pinned));
-    }
+/// Keeps whose answers are compared with.
+fn answered_by(reference: ReferenceInfo, circumstances: &mut Circumstances) {
+    circumstances.facts.answered_by = Some(reference.identity.clone());
+    circumstances.facts.noise.clone_from(&reference.noise);
     circumstances.reference = Some(reference);
 }
 
-/// The live oracle or its golden, with the rules about it asked.
+/// The oracle, if it may judge: nothing that another one answers could count, so none is launched.
+fn judging<'a>(bench: &'a Bench<'_>) -> Result<&'a OracleSpec, Trouble> {
+    let pinned = bench.pinned()?;
+    match validity::standing(&Pinned::from(pinned)) {
+        Some(violation) => Err(Trouble::Void(violation)),
+        None => Ok(pinned),
+    }
+}
+
+/// The live oracle or its golden.
 pub fn reference(
     bench: &Bench<'_>,
     checkpoint: &Checkpoint,
     circumstances: &mut Circumstances,
 ) -> Result<Reference, Trouble> {
-    let pinned = bench.pinned()?;
-    // Before it is launched: nothing that it answers could count.
-    if let Some(violation) = validity::standing(pinned) {
-        return Err(Trouble::Void(violation));
-    }
+    let pinned = judging(bench)?;
     let reference = choose(bench, pinned, checkpoint)?;
     let golden = match &reference {
         Reference::Live(_, golden) => golden.as_ref(),
@@ -129,35 +129,18 @@ pub fn reference(
     let golden_sha256 = golden.filter(|_| named).map(|golden| golden.sha256.clone());
     let (source, captured_at, identity) = match &reference {
         Reference::Live(oracle, _) => (OracleSource::Live, None, oracle.identity().clone()),
-        Reference::Golden(Golden { manifest, .. }) => {
-            circumstances.violations.extend(captured(bench, pinned, manifest, checkpoint));
+        Reference::Golden(Golden { manifest, cases, .. }) => {
+            circumstances.facts.golden = Some(AnsweringGolden {
+                manifest: manifest.clone(),
+                cases: cases.iter().map(|case| case.id.clone()).collect(),
+            });
             let captured_at = Some(manifest.captured_at.clone());
             (OracleSource::Golden, captured_at, manifest.oracle.clone())
         }
     };
     let info = ReferenceInfo { source, captured_at, identity, golden_sha256, noise };
-    answered_by(bench, pinned, info, circumstances);
+    answered_by(info, circumstances);
     Ok(reference)
-}
-
-/// The rules about what a golden was captured for: gate, checkpoint, inputs, launch.
-fn captured(
-    bench: &Bench<'_>,
-    pinned: &OracleSpec,
-    manifest: &GoldenManifest,
-    checkpoint: &Checkpoint,
-) -> Vec<Violation> {
-    let workload = bench.workload.and_then(|workload| validity::workload(manifest, workload));
-    let mut found: Vec<Violation> = [
-        validity::golden(manifest, &bench.gate.name, &pinned.name),
-        validity::checkpoint(manifest, checkpoint),
-        workload,
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    found.extend(validity::launch(manifest, &bench.gate.spec.launch, pinned));
-    found
 }
 
 fn choose(

@@ -1,7 +1,7 @@
 //! What is kept beside a record, so that its verdict can be derived again without running anything.
 //!
-//! `spec.toml` is the gate's spec as it was, `collected.json.gz` everything that the judge was given, `violations.json` the
-//! rules that were found broken while it was collected, `elapsed.json` its wall time where the spec has a budget,
+//! `spec.toml` is the gate's spec as it was, `collected.json.gz` everything that the judge was given, `facts.json` what is
+//! known beside that and the validity rules are asked of, `elapsed.json` its wall time where the spec has a budget,
 //! `precedent.json` what was on record about the oracle's own noise. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
 
 use std::io::{Read, Write};
@@ -14,14 +14,16 @@ use records::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::facts::Facts;
 use crate::judge::Trouble;
 use crate::kind::oracle_consistency::Precedent;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
-use crate::validity::Violation;
 
 const SPEC: &str = "spec.toml";
 /// The only file that is compressed.
 const COLLECTED: &str = "collected.json.gz";
+const FACTS: &str = "facts.json";
+/// In records older than [`FACTS`]: the broken rules alone.
 const VIOLATIONS: &str = "violations.json";
 /// Where the spec declares a budget: the run's wall time in milliseconds.
 const ELAPSED: &str = "elapsed.json";
@@ -65,7 +67,7 @@ enum Collected {
 pub fn of(
     spec: &str,
     collected: &Result<Samples, Trouble>,
-    violations: &[Violation],
+    facts: &Facts,
     elapsed_ms: Option<u64>,
     precedent: Option<&Precedent>,
 ) -> Vec<EvidenceFile> {
@@ -78,7 +80,7 @@ pub fn of(
     let mut files = vec![
         EvidenceFile { name: SPEC, text: spec.to_owned() },
         EvidenceFile { name: COLLECTED, text: text(serde_json::to_string(&given)) },
-        EvidenceFile { name: VIOLATIONS, text: text(serde_json::to_string(violations)) },
+        EvidenceFile { name: FACTS, text: text(serde_json::to_string(facts)) },
     ];
     let elapsed =
         elapsed_ms.map(|elapsed| EvidenceFile { name: ELAPSED, text: elapsed.to_string() });
@@ -110,8 +112,8 @@ pub struct Kept {
     pub spec: String,
     /// What the judge was given.
     pub collected: Result<Samples, Trouble>,
-    /// The rules that were found broken.
-    pub violations: Vec<Violation>,
+    /// What the rules are asked of.
+    pub facts: Facts,
     /// The run's wall time, where its spec declared a budget.
     pub elapsed_ms: Option<u64>,
     /// What was on record about the oracle's own noise.
@@ -158,7 +160,10 @@ impl Kept {
                 Collected::Samples(samples) => Ok(samples),
                 Collected::Trouble(trouble) => Err(trouble),
             },
-            violations: parse(store, record, VIOLATIONS)?,
+            facts: match parse_if_there(store, record, FACTS)? {
+                Some(facts) => facts,
+                None => Facts { found: parse(store, record, VIOLATIONS)?, ..Facts::default() },
+            },
             elapsed_ms: parse_if_there(store, record, ELAPSED)?,
             precedent: parse_if_there(store, record, PRECEDENT)?,
         })

@@ -14,13 +14,14 @@ use records::metric::Measurement;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::facts::Facts;
 use crate::kind::alone::Failure;
 use crate::kind::budget;
 use crate::kind::oracle_consistency::Precedent;
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
-use crate::validity::Violation;
+use crate::validity::{self, Violation};
 
 /// Failures that a report shows; the record keeps all of them.
 const SHOWN: usize = 8;
@@ -137,12 +138,12 @@ fn sentences(violations: &[Violation]) -> String {
     sentences.join("; ")
 }
 
-/// Judges what was collected under a spec. `violations` are those of the reference, found while it was collected; `precedent` is
-/// what is on record about the oracle's own noise.
+/// Judges what was collected under a spec. The rules are asked of `facts` and of the samples; `precedent` is what is on record
+/// about the oracle's own noise.
 pub fn judge(
     spec: &Spec,
     collected: &Result<Samples, Trouble>,
-    violations: &[Violation],
+    facts: &Facts,
     precedent: Option<&Precedent>,
 ) -> Judgement {
     let judgement = match collected {
@@ -159,7 +160,7 @@ pub fn judge(
         Ok(Samples::Alone(samples)) => alone::judge(spec, samples),
         Err(trouble) => judge_trouble(trouble),
     };
-    judgement.voided(violations)
+    judgement.voided(&validity::all(spec, facts, collected))
 }
 
 fn judge_trouble(trouble: &Trouble) -> Judgement {

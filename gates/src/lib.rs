@@ -15,6 +15,7 @@ pub mod collect;
 pub mod command;
 pub mod compare;
 pub mod evidence;
+pub mod facts;
 pub mod fault;
 pub mod interrupt;
 pub mod journal;

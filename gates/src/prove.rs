@@ -85,7 +85,7 @@ pub fn prove(
     interrupt::check()?;
     let spec = &bench.gate.spec;
     let precedent = precedent(bench);
-    let judgement = judge::judge(spec, &collected, &circumstances.violations, precedent.as_ref())
+    let judgement = judge::judge(spec, &collected, &circumstances.facts, precedent.as_ref())
         .timed(spec, circumstances.answers_ms());
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
@@ -139,7 +139,7 @@ fn planted_bench<'a>(
         oracle: bench.oracle,
         subject: Subject { transport, ..bench.subject },
         identity: bench.identity,
-        refusals: bench.refusals.clone(),
+        facts: bench.facts.clone(),
         supplies,
         // Whole distributions have no golden, and here no oracle but the mirror.
         wanted: match bench.gate.spec.check.logits {
@@ -199,9 +199,8 @@ impl Ground<'_> {
         let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
         let spec = &bench.gate.spec;
         let precedent = precedent(self.bench);
-        let judgement =
-            judge::judge(spec, &collected, &circumstances.violations, precedent.as_ref())
-                .timed(spec, elapsed);
+        let judgement = judge::judge(spec, &collected, &circumstances.facts, precedent.as_ref())
+            .timed(spec, elapsed);
         let red = matches!(judgement.word, Word::Fail | Word::Void);
         let red = red
             && fault::located::words(&kind::names(spec), fault.name)

@@ -82,7 +82,7 @@ pub fn assemble(
 
 /// What the engine said with the model loaded, else what it said without; and how its binary was found.
 fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
-    let info = circumstances.info.as_ref().unwrap_or(&bench.identity.info);
+    let info = circumstances.facts.loaded.as_ref().unwrap_or(&bench.identity.info);
     let mut value = info.value.clone();
     if let Value::Object(object) = &mut value {
         object.insert("found_by".to_owned(), bench.identity.found_by.as_str().into());

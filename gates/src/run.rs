@@ -85,12 +85,10 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let replayed = bench.journal.map(Journal::replayed).unwrap_or_default();
     let elapsed = circumstances.answers_ms() + replayed.ms;
     let precedent = precedent(bench, &circumstances, &store)?;
-    let violations = &circumstances.violations;
-    let judgement =
-        judge::judge(spec, &collected, violations, precedent.as_ref()).timed(spec, elapsed);
+    let facts = &circumstances.facts;
+    let judgement = judge::judge(spec, &collected, facts, precedent.as_ref()).timed(spec, elapsed);
     let elapsed = spec.check.budget.is_some().then_some(elapsed);
-    for file in evidence::of(&bench.gate.text, &collected, violations, elapsed, precedent.as_ref())
-    {
+    for file in evidence::of(&bench.gate.text, &collected, facts, elapsed, precedent.as_ref()) {
         draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
     }
     keep(destination, &collected)?;

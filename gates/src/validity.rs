@@ -1,26 +1,27 @@
 //! The validity rules, each one function with its id. All are asked and all that are broken are reported.
 
+mod all;
 mod consistency;
 mod launch;
 mod production;
 mod scores;
 
+pub use all::{all, builds};
 pub use consistency::consistency;
 pub use launch::launch;
 pub use production::{in_production, production};
 pub use scores::scores;
 
-use oracles::checkpoint::Checkpoint;
-use oracles::golden::{GoldenCase, GoldenManifest, Noise};
-use oracles::registry::{OracleSpec, Standing};
+use oracles::golden::{GoldenCheckpoint, GoldenManifest, Noise};
+use oracles::registry::Standing;
 use oracles::verbs::{Identity, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::compare;
+use crate::facts::{Asked, Build, EngineBuild, Pinned};
 use crate::rule::Rule;
 use crate::spec::{BandSource, GenerateSpec, NearTieCheck, StartupCheck};
 use crate::subject::{FoundBy, Info, is_whole};
-use crate::workload::Workload;
 
 /// A broken rule, with what was expected, what was found, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +46,9 @@ pub fn short(sha256: &str) -> &str {
 /// V-DIRTY: the binary carries the digest of the sources it was built from, and they must be this tree's.
 ///
 /// `tree` is `None` outside a clone. A binary that was named by hand is not refused: its record says so and decides nothing.
-pub fn dirty(embedded: &str, tree: Option<&str>, found_by: FoundBy) -> Option<Violation> {
-    if found_by == FoundBy::Flag || tree == Some(embedded) {
+pub fn dirty(engine: &EngineBuild) -> Option<Violation> {
+    let EngineBuild { embedded, tree, found_by } = engine;
+    if *found_by == FoundBy::Flag || tree.as_ref() == Some(embedded) {
         return None;
     }
     let reason = match tree {
@@ -66,9 +68,10 @@ pub fn dirty(embedded: &str, tree: Option<&str>, found_by: FoundBy) -> Option<Vi
 /// V-DIRTY: this program carries the digest of the sources it was built from, and they must be this tree's.
 ///
 /// `tree` is `None` where there are no sources of a harness to compare with, as outside a clone.
-pub fn harness(embedded: Option<&str>, tree: Option<&str>) -> Option<Violation> {
-    let tree = tree?;
-    if embedded == Some(tree) {
+pub fn harness(build: &Build) -> Option<Violation> {
+    let Build { embedded, tree } = build;
+    let tree = tree.as_ref()?;
+    if embedded.as_ref() == Some(tree) {
         return None;
     }
     violation(
@@ -76,7 +79,7 @@ pub fn harness(embedded: Option<&str>, tree: Option<&str>) -> Option<Violation> 
         format!(
             "this `gate` was not built from this tree: it embeds harness digest {}, the tree has {}; run it as \
              `cargo gate`, which builds it",
-            embedded.map_or("none", short),
+            embedded.as_deref().map_or("none", short),
             short(tree)
         ),
     )
@@ -104,15 +107,15 @@ pub fn mend_golden(gate: &str) -> String {
 }
 
 /// V-DIRTY: the binary names the same sources with the model loaded as without.
-pub fn same_sources(first: &Info, loaded: &Info) -> Option<Violation> {
-    if first.source_sha256 == loaded.source_sha256 {
+pub fn same_sources(first: &EngineBuild, loaded: &Info) -> Option<Violation> {
+    if first.embedded == loaded.source_sha256 {
         return None;
     }
     violation(
         Rule::Dirty,
         format!(
             "the binary embeds source digest {} without a model and {} with one: was it replaced meanwhile?",
-            short(&first.source_sha256),
+            short(&first.embedded),
             short(&loaded.source_sha256)
         ),
     )
@@ -134,7 +137,7 @@ pub fn profile(named: Option<&str>, loaded: &Info) -> Option<Violation> {
 }
 
 /// V-PIN: whoever answered was built from the pinned source package.
-pub fn pin(identity: &Identity, oracle: &OracleSpec) -> Option<Violation> {
+pub fn pin(identity: &Identity, oracle: &Pinned) -> Option<Violation> {
     let package = &oracle.declared.package;
     if identity.name == oracle.name
         && identity.version == package.version
@@ -158,21 +161,30 @@ pub fn pin(identity: &Identity, oracle: &OracleSpec) -> Option<Violation> {
 }
 
 /// V-PIN: an oracle that can never bind, or may not judge yet, decides nothing.
-pub fn standing(oracle: &OracleSpec) -> Option<Violation> {
-    let declared = &oracle.declared;
-    let reason = match (declared.standing(), &declared.gateable.debt) {
-        (Standing::Directional, _) => {
-            "runs elsewhere and pins nothing: a comparison with it is directional at most"
-                .to_owned()
-        }
-        (Standing::Binding, Some(debt)) => format!("may not judge yet: {debt}"),
-        (Standing::Binding, None) => return None,
+pub fn standing(oracle: &Pinned) -> Option<Violation> {
+    let debt = || {
+        let debt = oracle.declared.gateable.debt.as_ref()?;
+        violation(Rule::Pin, format!("oracle {} may not judge yet: {debt}", oracle.name))
     };
-    violation(Rule::Pin, format!("oracle {} {reason}", oracle.name))
+    identified(oracle).or_else(debt)
+}
+
+/// V-PIN: nothing is known of an oracle that runs elsewhere, and so nothing of what it says of itself binds.
+pub fn identified(oracle: &Pinned) -> Option<Violation> {
+    if oracle.declared.standing() != Standing::Directional {
+        return None;
+    }
+    violation(
+        Rule::Pin,
+        format!(
+            "oracle {} runs elsewhere and pins nothing: a comparison with it is directional at most",
+            oracle.name
+        ),
+    )
 }
 
 /// V-CKPT: a golden was taken on the very bytes that the subject is given.
-pub fn checkpoint(golden: &GoldenManifest, checkpoint: &Checkpoint) -> Option<Violation> {
+pub fn checkpoint(golden: &GoldenManifest, checkpoint: &GoldenCheckpoint) -> Option<Violation> {
     if golden.checkpoint.sha256 == checkpoint.sha256 {
         return None;
     }
@@ -208,8 +220,8 @@ pub fn contended(
 }
 
 /// V-WORKLOAD: a golden answered these very inputs.
-pub fn workload(golden: &GoldenManifest, workload: &Workload) -> Option<Violation> {
-    if golden.prompts_sha256 == workload.sha256 {
+pub fn workload(golden: &GoldenManifest, asked: &Asked) -> Option<Violation> {
+    if golden.prompts_sha256 == asked.sha256 {
         return None;
     }
     violation(
@@ -217,15 +229,14 @@ pub fn workload(golden: &GoldenManifest, workload: &Workload) -> Option<Violatio
         format!(
             "the golden answered inputs with sha256 {}, the spec's inputs have {}: capture it again",
             short(&golden.prompts_sha256),
-            short(&workload.sha256)
+            short(&asked.sha256)
         ),
     )
 }
 
 /// V-WORKLOAD: every case has exactly one reference answer.
-pub fn cases(references: &[GoldenCase], workload: &Workload) -> Option<Violation> {
-    let asked: Vec<&str> = workload.cases.iter().map(|case| case.id.as_str()).collect();
-    let answered: Vec<&str> = references.iter().map(|case| case.id.as_str()).collect();
+pub fn cases(answered: &[&str], asked: &Asked) -> Option<Violation> {
+    let asked: Vec<&str> = asked.cases.iter().map(String::as_str).collect();
     if asked == answered {
         return None;
     }
@@ -246,7 +257,10 @@ pub fn cases(references: &[GoldenCase], workload: &Workload) -> Option<Violation
 }
 
 /// V-COUNT: a reference answer has all its tokens, its choice is the first of its ranking, and its numbers are numbers.
-pub fn count(reference: &GoldenCase, generate: &GenerateSpec) -> Option<Violation> {
+pub fn count(
+    reference: &oracles::golden::GoldenCase,
+    generate: &GenerateSpec,
+) -> Option<Violation> {
     let (asked, found) = (generate.max_tokens.0 as usize, reference.ids.len());
     let reason = if !is_whole(reference.finish_reason, found, asked) {
         format!("has {found} tokens where {asked} were asked for")

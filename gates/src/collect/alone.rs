@@ -26,7 +26,6 @@ use crate::subject::{
     GenerateRequest, Prompt, Question, SubjectError, TokenizeInput, TokenizeRequest, Verb,
     read_generations,
 };
-use crate::validity;
 use crate::words;
 use crate::workload::{Case, Input};
 
@@ -53,10 +52,6 @@ pub(super) fn collect(
     };
     circumstances.subject_ms = Some(elapsed_ms(started));
     let samples = samples.map_err(unanswered(owed))?;
-    if let (Alone::Startup(check), AloneSamples::Startup(sample)) = (check, &samples) {
-        let busy = sample.starts.iter().map(|start| start.answer.watch.foreign_percent);
-        circumstances.violations.extend(validity::contended(check, busy));
-    }
     Ok(Samples::Alone(Box::new(samples)))
 }
 

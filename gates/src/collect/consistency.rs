@@ -4,21 +4,20 @@ use std::time::Instant;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::launch::Variant;
-use oracles::registry::Standing;
 use oracles::verbs::{Cached, Completion, CompletionRequest, Oracle, PrefillRequest, Step};
 
 use super::{answered_by, checkpoint, elapsed_ms, prompt, request, trouble};
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::capture::spread;
 use crate::chain;
+use crate::facts::Pinned;
 use crate::interrupt;
 use crate::judge::Trouble;
 use crate::kind::oracle_consistency::{Answer, Arm, ConsistencySample};
-use crate::rule::Rule;
 use crate::samples::Samples;
 use crate::spec::{Condition, GenerateSpec, OracleConsistencyCheck};
 use crate::supplies::{Wanted, Way};
-use crate::validity::{self, Violation};
+use crate::validity;
 use crate::workload::Workload;
 
 /// Why a condition was not seen.
@@ -39,7 +38,6 @@ pub(super) fn collect(
     let bench = Asking { bench, check, generate, checkpoint: &checkpoint, requests: &requests };
     let sample = bench.sample(workload, oracle)?;
     circumstances.oracle_ms = Some(elapsed_ms(started));
-    circumstances.violations.extend(validity::consistency(&sample, check, generate));
     Ok(Samples::Consistency(Box::new(sample)))
 }
 
@@ -50,9 +48,8 @@ fn first(
     circumstances: &mut Circumstances,
 ) -> Result<Box<dyn Oracle>, Trouble> {
     let pinned = bench.pinned()?;
-    if pinned.declared.standing() == Standing::Directional {
-        let reason = format!("oracle {} runs elsewhere and pins nothing", pinned.name);
-        return Err(Trouble::Void(Violation { rule: Rule::Pin, reason }));
+    if let Some(violation) = validity::identified(&Pinned::from(pinned)) {
+        return Err(Trouble::Void(violation));
     }
     let provision = bench.wanted == Wanted::Live;
     let oracle = bench.supplies.launched(checkpoint, Way::default(), provision);
@@ -64,7 +61,7 @@ fn first(
         )));
     };
     let info = ReferenceInfo::live(oracle.identity().clone());
-    answered_by(bench, pinned, info, circumstances);
+    answered_by(info, circumstances);
     Ok(oracle)
 }
 

@@ -15,7 +15,6 @@ use crate::spec::GenerateSpec;
 use crate::subject::{
     Answers, Defect, GenerateRequest, Prompt, Subject, SubjectError, TokenizeInput, TokenizeRequest,
 };
-use crate::validity;
 use crate::workload::{Case, Input, Workload};
 
 pub(super) fn collect(
@@ -30,14 +29,6 @@ pub(super) fn collect(
     let started = Instant::now();
     let references = references(bench, &mut reference, workload, generate)?;
     circumstances.oracle_ms = Some(elapsed_ms(started));
-    circumstances.violations.extend(validity::cases(&references, workload));
-    circumstances
-        .violations
-        .extend(references.iter().filter_map(|case| validity::count(case, generate)));
-    if let Some(check) = &bench.gate.spec.check.near_tie {
-        let noise = circumstances.reference.as_ref().and_then(|reference| reference.noise.as_ref());
-        circumstances.violations.extend(validity::band(check, noise));
-    }
     let started = Instant::now();
     let owed = workload.cases.len();
     engine(bench, &checkpoint, owed, circumstances)?;

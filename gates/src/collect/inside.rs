@@ -10,9 +10,10 @@ use oracles::tensors::{Tensor, Tensors};
 use oracles::verbs::{InsideQuestion, Oracle, TensorQuestion};
 use records::record::OracleSource;
 
-use super::{answered_by, checkpoint, elapsed_ms, engine, generations, trouble};
+use super::{answered_by, checkpoint, elapsed_ms, engine, generations, judging, trouble};
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::chain;
+use crate::facts::{AnsweringGolden, Asked};
 use crate::judge::Trouble;
 use crate::kind::activation_fidelity::{FidelityCase, StreamSample};
 use crate::kind::comparison::{Element, RowSums, Rows, compare, row_sums, worst};
@@ -23,7 +24,7 @@ use crate::rule::Rule;
 use crate::samples::Samples;
 use crate::spec::{Edit, OpCase, OpGoldenCheck};
 use crate::supplies::Wanted;
-use crate::validity::{self, Violation};
+use crate::validity::Violation;
 use crate::workload::Workload;
 
 /// The questions of a gate, each with its case's id: the texts as the oracle tokenises them, or the operations of the spec.
@@ -72,7 +73,7 @@ pub(super) fn collect(
     let started = Instant::now();
     let answers = answers(bench, check, &checkpoint, circumstances)?;
     circumstances.oracle_ms = Some(elapsed_ms(started));
-    circumstances.violations.extend(incomplete(&answers));
+    circumstances.facts.found.extend(incomplete(&answers));
     let started = Instant::now();
     engine(bench, &checkpoint, answers.len(), circumstances)?;
     let folder = tempfile::tempdir().map_err(|error| {
@@ -97,10 +98,8 @@ fn answers(
     checkpoint: &Checkpoint,
     circumstances: &mut Circumstances,
 ) -> Result<BTreeMap<String, TensorAnswer>, Trouble> {
-    let pinned = bench.pinned()?;
-    if let Some(violation) = validity::standing(pinned) {
-        return Err(Trouble::Void(violation));
-    }
+    let pinned = judging(bench)?;
+    circumstances.facts.asked = Some(asked(check, bench.workload));
     let live = match bench.wanted {
         Wanted::Golden => None,
         wanted => {
@@ -115,12 +114,13 @@ fn answers(
         let Some(golden) = golden else {
             return Err(Trouble::Skip(super::without_golden(bench, pinned)));
         };
-        let found = super::captured(bench, pinned, &golden.manifest, checkpoint);
-        circumstances.violations.extend(found);
-        circumstances.violations.extend(other_questions(bench, check, &golden));
+        circumstances.facts.golden = Some(AnsweringGolden {
+            manifest: golden.manifest.clone(),
+            cases: golden.answers.iter().map(|answer| answer.case.id.clone()).collect(),
+        });
         golden_answers(bench, golden)
     };
-    answered_by(bench, pinned, info, circumstances);
+    answered_by(info, circumstances);
     Ok(answers.into_iter().map(|answer| (answer.case.id.clone(), answer)).collect())
 }
 
@@ -156,32 +156,17 @@ fn golden_answers(bench: &Bench<'_>, golden: TensorGolden) -> (Vec<TensorAnswer>
     (answers.into_iter().filter(|answer| asked(&answer.case.id)).collect(), info)
 }
 
-/// V-WORKLOAD: the golden answered these very questions, all of them.
-fn other_questions(
-    bench: &Bench<'_>,
-    check: &Inside<'_>,
-    golden: &TensorGolden,
-) -> Option<Violation> {
-    let expected = questions_sha256(check, bench.workload);
-    let violation = |reason: String| Some(Violation { rule: Rule::Workload, reason });
-    if golden.manifest.prompts_sha256 != expected {
-        let [expected, found] =
-            [&expected, &golden.manifest.prompts_sha256].map(|sha| validity::short(sha));
-        return violation(format!(
-            "the golden answered questions with sha256 {found}, the spec's have {expected}: capture it again"
-        ));
-    }
-    let asked: Vec<&str> = match (check, bench.workload) {
-        (Inside::Ops(check), _) => check.case.iter().map(|case| case.id.as_str()).collect(),
+/// What a golden of this gate has to have been asked.
+fn asked(check: &Inside<'_>, workload: Option<&Workload>) -> Asked {
+    let cases = match (check, workload) {
+        (Inside::Ops(check), _) => check.case.iter().map(|case| case.id.clone()).collect(),
         (_, workload) => workload
             .iter()
             .flat_map(|workload| &workload.cases)
-            .map(|case| case.id.as_str())
+            .map(|case| case.id.clone())
             .collect(),
     };
-    let is_answered = |id: &&str| golden.answers.iter().any(|answer| answer.case.id == **id);
-    let missing = asked.iter().find(|id| !is_answered(id))?;
-    violation(format!("the golden has no answer to {missing}: capture it again"))
+    Asked { sha256: questions_sha256(check, workload), cases }
 }
 
 /// V-COUNT: an answer has every value that the model has, a row a token, and its floats are finite numbers.

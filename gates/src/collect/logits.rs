@@ -33,7 +33,7 @@ pub(super) fn collect(
     let started = Instant::now();
     let scored = score(oracle.as_mut(), workload, check)?;
     circumstances.oracle_ms = Some(elapsed_ms(started));
-    circumstances.violations.extend(validity::scores(&scored, check.context.0 as usize));
+    circumstances.facts.found.extend(validity::scores(&scored, check.context.0 as usize));
     // What it holds in memory is not needed any more.
     drop(oracle);
     let started = Instant::now();

@@ -9,12 +9,12 @@ use oracles::registry::OracleSpec;
 
 use super::{CommandError, Context};
 use crate::bench::{Bench, SubjectIdentity};
+use crate::facts::{Build, EngineBuild, Facts};
 use crate::journal::Header;
 use crate::regressions::{self, Regressions};
 use crate::spec::{self, NamedSpec};
 use crate::subject::{PlumbBinary, ProcessTransport, Subject, find};
 use crate::supplies::{HomeSupplies, Wanted};
-use crate::validity;
 use crate::workload::{self, Workload};
 
 /// A gate's declarations, read and checked.
@@ -116,21 +116,19 @@ impl Declared {
                 budget: Duration::from_secs(spec.budget_seconds),
                 profile: spec.profile.as_deref(),
             },
-            refusals: [
-                validity::harness(crate::HARNESS_SHA256, engine.harness.as_deref()),
-                spec.asks_engine()
-                    .then(|| {
-                        validity::dirty(
-                            &identity.info.source_sha256,
-                            engine.tree.as_deref(),
-                            identity.found_by,
-                        )
-                    })
-                    .flatten(),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            facts: Facts {
+                gate: self.gate.name.clone(),
+                harness: Some(Build {
+                    embedded: crate::HARNESS_SHA256.map(str::to_owned),
+                    tree: engine.harness.clone(),
+                }),
+                engine: spec.asks_engine().then(|| EngineBuild {
+                    embedded: identity.info.source_sha256.clone(),
+                    tree: engine.tree.clone(),
+                    found_by: identity.found_by,
+                }),
+                ..Facts::default()
+            },
             identity,
             supplies,
             wanted,

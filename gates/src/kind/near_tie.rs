@@ -116,7 +116,11 @@ pub fn judge_forced(
     }
     let mut flips = Vec::new();
     for (index, (ours, expected)) in forced.steps.iter().zip(expected).enumerate() {
-        let found = ours[0].0;
+        let Some((found, _)) = ours.first().copied() else {
+            return Err(Defect::Unreadable(format!(
+                "no ranking at token {index} of the forced run"
+            )));
+        };
         if found != *expected {
             let top = sample.reference.steps.get(index).map(top_of).unwrap_or_default();
             let divergence = Divergence { index, found, expected: *expected };

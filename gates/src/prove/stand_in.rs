@@ -12,6 +12,7 @@ use oracles::verbs::{
     Step, Together, VerbError,
 };
 
+use crate::facts::Pinned;
 use crate::fault::{Occasion, OracleAnswer};
 use crate::supplies::Way;
 use crate::validity;
@@ -37,8 +38,10 @@ impl StandIn {
         way: Way,
         plant: Option<fn(Occasion, &mut OracleAnswer)>,
     ) -> Self {
-        let identity =
-            Identity { settings: validity::in_production(oracle), ..pinned_identity(oracle) };
+        let identity = Identity {
+            settings: validity::in_production(&Pinned::from(oracle)),
+            ..pinned_identity(oracle)
+        };
         Self { identity, way, plant, asked: BTreeMap::new() }
     }
 

@@ -96,7 +96,8 @@ pub struct Generated {
 }
 
 /// `plumb info --json`: what the record keeps, with the fields that a gate reads.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Info {
     /// Version of the binary.
     pub version: String,

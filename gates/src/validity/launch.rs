@@ -5,9 +5,9 @@
 
 use oracles::golden::GoldenManifest;
 use oracles::launch::LaunchSettings;
-use oracles::registry::OracleSpec;
 
 use super::Violation;
+use crate::facts::Pinned;
 use crate::rule::Rule;
 use crate::spec::LaunchSpec;
 
@@ -21,7 +21,7 @@ const CONTEXT: [&str; 3] = ["--ctx-size", "--context", THREADLESS];
 const THREADLESS: &str = "--max-model-len";
 
 /// V-WORKLOAD for what the spec's `[launch]` decides, V-PIN for what the registry file does. All differences are told.
-pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -> Vec<Violation> {
+pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &Pinned) -> Vec<Violation> {
     let Some(pinned) = &oracle.declared.launch else { return Vec::new() };
     let line = CommandLine::of(&golden.oracle.flags);
     let mut found = workload(golden, &line, spec);
@@ -151,17 +151,18 @@ mod tests {
 
     use oracles::Home;
     use oracles::golden::Golden;
+    use oracles::registry::OracleSpec;
 
     use super::*;
 
     /// A committed golden, and how its oracle is launched today.
-    fn committed() -> (GoldenManifest, LaunchSpec, OracleSpec) {
+    fn committed() -> (GoldenManifest, LaunchSpec, Pinned) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let spec = crate::spec::load(&root, "smollm2-greedy").unwrap().spec.launch;
         let home = Home { root, cache: "unused".into() };
         let golden = Golden::read(&home, "llama-cpp", "smollm2-greedy").unwrap().unwrap();
         let mut manifest = golden.manifest;
-        let oracle = OracleSpec::load(&home, "llama-cpp").unwrap();
+        let oracle = Pinned::from(&OracleSpec::load(&home, "llama-cpp").unwrap());
         manifest.environment = Some(oracle.declared.launch.as_ref().unwrap().environment.clone());
         (manifest, spec, oracle)
     }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     /// Ids and how many reasons.
-    fn rules(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &OracleSpec) -> BTreeSet<Rule> {
+    fn rules(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &Pinned) -> BTreeSet<Rule> {
         launch(golden, spec, oracle).into_iter().map(|violation| violation.rule).collect()
     }
 

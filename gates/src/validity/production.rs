@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use oracles::registry::{Device, OracleSpec, Protocol};
+use oracles::registry::{Device, Protocol};
 use oracles::verbs::Identity;
 
 use super::Violation;
+use crate::facts::Pinned;
 use crate::rule::Rule;
 
 /// What one key of the read-back must say.
@@ -79,7 +80,7 @@ const DRIVER: [Demand; 3] = [
 ];
 
 /// What is demanded of an oracle's read-back; `None` where it has no launch that could be read back.
-fn demands(oracle: &OracleSpec) -> Option<impl Iterator<Item = &'static Demand>> {
+fn demands(oracle: &Pinned) -> Option<impl Iterator<Item = &'static Demand>> {
     let declared = &oracle.declared;
     let (demands, more): (&[Demand], &[Demand]) = match declared.launch.as_ref()?.protocol {
         Protocol::Vllm if declared.device == Device::Cuda => (&VLLM, &VLLM_CUDA),
@@ -91,7 +92,7 @@ fn demands(oracle: &OracleSpec) -> Option<impl Iterator<Item = &'static Demand>>
 }
 
 /// V-EAGER, V-UNFUSED and V-BACKEND: every demand on a production oracle that `identity` does not meet.
-pub fn production(identity: &Identity, oracle: &OracleSpec) -> Vec<Violation> {
+pub fn production(identity: &Identity, oracle: &Pinned) -> Vec<Violation> {
     let Some(demands) = demands(oracle) else {
         let reason = format!("oracle {} says nothing of how it runs", oracle.name);
         return vec![Violation { rule: Rule::Backend, reason }];
@@ -110,7 +111,7 @@ pub fn production(identity: &Identity, oracle: &OracleSpec) -> Vec<Violation> {
 }
 
 /// A read-back that meets every demand: what stands in for an oracle says this of itself.
-pub fn in_production(oracle: &OracleSpec) -> BTreeMap<String, String> {
+pub fn in_production(oracle: &Pinned) -> BTreeMap<String, String> {
     let demands = demands(oracle).into_iter().flatten();
     demands.map(|demand| (demand.key.to_owned(), demand.like.to_owned())).collect()
 }
@@ -121,6 +122,7 @@ mod tests {
 
     use oracles::Home;
     use oracles::golden::Golden;
+    use oracles::registry::OracleSpec;
 
     use super::*;
 
@@ -128,8 +130,8 @@ mod tests {
         Home { root: Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), cache: "unused".into() }
     }
 
-    fn oracle(name: &str) -> OracleSpec {
-        OracleSpec::load(&home(), name).unwrap()
+    fn oracle(name: &str) -> Pinned {
+        Pinned::from(&OracleSpec::load(&home(), name).unwrap())
     }
 
     /// The read-back of a committed golden.
@@ -156,7 +158,7 @@ mod tests {
         identity
     }
 
-    fn rules(identity: &Identity, oracle: &OracleSpec) -> Vec<Rule> {
+    fn rules(identity: &Identity, oracle: &Pinned) -> Vec<Rule> {
         production(identity, oracle).into_iter().map(|violation| violation.rule).collect()
     }
 

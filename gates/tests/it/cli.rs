@@ -54,7 +54,7 @@ fn agreement_passes_with_zero_and_is_on_record() {
     assert_eq!(record.verdict.word, Word::Pass);
     assert_eq!(record.compared, 3);
     let evidence: Vec<&str> = record.evidence.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(evidence, ["spec.toml", "collected.json.gz", "violations.json", "cases.jsonl"]);
+    assert_eq!(evidence, ["spec.toml", "collected.json.gz", "facts.json", "cases.jsonl"]);
     assert_eq!(record.subject.info["found_by"], "--plumb");
     assert_eq!(record.reproduce, "cargo gate run tiny --plumb engine-mock/plumb");
 }

@@ -7,10 +7,11 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use gates::bench::{Bench, SubjectIdentity};
+use gates::facts::Facts;
 use gates::run::{self, Destination, Finished};
 use gates::subject::{FoundBy, ProcessTransport, Subject};
 use gates::supplies::{Supplies, Wanted};
-use gates::{spec, validity, workload};
+use gates::{spec, workload};
 use oracles::checkpoint::{Checkpoint, CheckpointSpec};
 use oracles::golden::{Capture, Golden, GoldenPrompt, Noise};
 use oracles::mock::{Completed, MockAnswers, MockOracle};
@@ -285,7 +286,7 @@ pub(crate) fn run_with(
         oracle: Some(&pinned),
         subject,
         identity: &identity,
-        refusals: validity::dirty("x", None, FoundBy::Flag).into_iter().collect(),
+        facts: Facts { gate: gate.name.clone(), ..Facts::default() },
         supplies,
         wanted,
         progress: Progress::Silent,

@@ -1,6 +1,7 @@
 //! Starting an oracle and stopping it, whatever happens to us.
 
 use std::fmt::Debug;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -166,6 +167,8 @@ pub struct Server {
     /// `None` where it is not ours.
     process: Option<Process>,
     client: Box<dyn Client>,
+    /// Where it listens; `None` where it does not, or is not ours.
+    address: Option<SocketAddr>,
     log: PathBuf,
     identity: Identity,
 }
@@ -203,9 +206,14 @@ impl Server {
         &self.log
     }
 
+    /// Where it listens for HTTP; `None` of one that is not ours, or speaks through pipes.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
     /// The process, which is also its group; `None` where it is not ours.
     pub fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(|process| process.group.child.id())
+        self.process.as_ref().map(|process| process.group.id())
     }
 
     /// Writes a safetensors file of one forward pass over `ids`: `logits` of every position (the head's rows, in the

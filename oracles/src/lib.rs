@@ -25,7 +25,7 @@ pub mod verbs;
 
 mod error;
 mod logs;
-mod process;
+pub mod process;
 pub mod spec;
 
 pub use error::{Error, Result};

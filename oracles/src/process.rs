@@ -37,7 +37,7 @@ fn live() -> MutexGuard<'static, BTreeSet<i32>> {
 
 /// A child that leads its own process group.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub struct Group {
     pub(crate) child: Child,
     leader: Pid,
     watchdog: Option<Child>,
@@ -45,7 +45,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// Starts `command` as the leader of a new group, without standard input.
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
         Self::spawn_with_stdin(command.stdin(Stdio::null()))
     }
 
@@ -60,8 +60,13 @@ impl Group {
         Ok(group)
     }
 
+    /// The leader's process id, which is also the group's.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// How the leader ended, if it did.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
@@ -71,7 +76,7 @@ impl Group {
     }
 
     /// Asks the whole group to end, waits, and makes it. Idempotent.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if !live().remove(&self.leader.as_raw_pid()) {
             return;
         }

@@ -77,7 +77,7 @@ pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, La
     .check(said)?;
     client.vocabulary = identity.settings.get("n_vocab").and_then(|size| size.parse().ok());
     let process = Some(Process { group, container: None });
-    Ok(Server { process, client: Box::new(client), log, identity })
+    Ok(Server { process, client: Box::new(client), address: None, log, identity })
 }
 
 /// What a driver says about itself, unasked.

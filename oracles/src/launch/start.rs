@@ -258,7 +258,8 @@ impl<'a> Attempt<'a> {
 
     /// The running server.
     pub(super) fn into_server(self, client: Box<dyn Client>, identity: Identity) -> Server {
-        Server { process: Some(self.process), client, log: self.log, identity }
+        let address = Some((HOST, self.port).into());
+        Server { process: Some(self.process), client, address, log: self.log, identity }
     }
 }
 

@@ -19,7 +19,7 @@ mod readback;
 mod said;
 
 /// The name under which a server of ours serves.
-const MODEL: &str = "oracle";
+pub(super) const MODEL: &str = "oracle";
 
 /// Starts the server, or finds the one that runs, and reads back who it is.
 pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, LaunchError> {
@@ -105,7 +105,7 @@ fn attached(
     let log = std::path::PathBuf::from(format!("(the log of {})", attach.url));
     let question = readback::Question { start, launch, variant: &variant, flags: &[], log: &log };
     let identity = question.ask_attached(&client.http, attach)?;
-    Ok(Server { process: None, client: Box::new(client), log, identity })
+    Ok(Server { process: None, client: Box::new(client), address: None, log, identity })
 }
 
 /// A client of one server.

@@ -37,6 +37,9 @@ pub use crate::process::stop_all;
 use start::Start;
 pub use variant::Variant;
 
+/// The name under which an oracle serves its model, where its interface wants one.
+pub const MODEL: &str = "oracle";
+
 /// How an oracle is launched. The default is the one goldens are captured with. Each protocol uses what it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchSettings {

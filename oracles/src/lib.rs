@@ -24,7 +24,7 @@ pub mod tensors;
 pub mod verbs;
 
 mod error;
-mod logs;
+pub mod logs;
 pub mod process;
 pub mod spec;
 

@@ -14,7 +14,7 @@ const KEPT: usize = 40;
 const TAIL_LINES: usize = 20;
 
 /// A new path for the log of `what`; the oldest logs beyond [`KEPT`] are removed.
-pub(crate) fn create(home: &Home, what: &str) -> Result<PathBuf, PlaceError> {
+pub fn create(home: &Home, what: &str) -> Result<PathBuf, PlaceError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let dir = home.cache.join("logs");
     place::create_dir(&dir)?;
@@ -25,7 +25,7 @@ pub(crate) fn create(home: &Home, what: &str) -> Result<PathBuf, PlaceError> {
 }
 
 /// The last lines of a log; what cannot be read is said in its place.
-pub(crate) fn tail(path: &Path) -> String {
+pub fn tail(path: &Path) -> String {
     match fs::read(path) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);

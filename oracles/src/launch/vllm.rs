@@ -8,7 +8,7 @@ use super::http::Http;
 use super::start::{Attempt, Start, with_port};
 use super::together::together;
 use super::variant::{Variant, Words};
-use super::{Client, LaunchError, Server, answer as common, container, python};
+use super::{Client, LaunchError, MODEL, Server, answer as common, container, python};
 use crate::registry::{Attach, Device, LaunchSpec, Provisioner};
 use crate::verbs::{
     Cached, Completion, CompletionRequest, Message, PrefillRequest, Step, Together, VerbError,
@@ -17,9 +17,6 @@ use crate::verbs::{
 mod answer;
 mod readback;
 mod said;
-
-/// The name under which a server of ours serves.
-pub(super) const MODEL: &str = "oracle";
 
 /// Starts the server, or finds the one that runs, and reads back who it is.
 pub(super) fn start(start: &Start<'_>, launch: &LaunchSpec) -> Result<Server, LaunchError> {

@@ -411,6 +411,27 @@ proptest! {
         }
     }
 
+    /// What was named by hand decides nothing, whatever it says and whatever stands beside it: the row reads as if it were not
+    /// there.
+    #[test]
+    fn what_was_named_by_hand_decides_nothing(
+        track in any_track(),
+        records in prop::collection::vec(any_record(), 0..6),
+        by_hand in prop::collection::vec((any_record(), any::<bool>(), 0..7_usize), 1..6),
+    ) {
+        let mut all = records.clone();
+        for (mut record, is_crossed, place) in by_hand {
+            record.subject.info = match is_crossed {
+                true => json!({ "compared_with": "--oracle" }),
+                false => json!({ "found_by": "--plumb" }),
+            };
+            record.supersedes = records.get(place).map(|corrected| corrected.id.clone());
+            record.id = format!("by-hand-{place}-{}", all.len());
+            all.insert(place.min(all.len()), record);
+        }
+        prop_assert_eq!(derive(&track, &all, &present()), derive(&track, &records, &present()));
+    }
+
     /// Skips alone, however many, show nothing.
     #[test]
     fn a_skip_feeds_nothing(

@@ -32,15 +32,15 @@ pub(super) enum State<'a> {
 /// The state of `gate`. The records may come in any order.
 ///
 /// A failure at the present source and spec stays one, whatever passed beside it, until a record supersedes it: the same code
-/// that fails and passes is not code that passes. A skip never counts for anything, and only a run that may itself decide the
-/// track supersedes another.
+/// that fails and passes is not code that passes. A skip never counts for anything. A run of something [`named_by_hand`] does not
+/// count either, whatever its word: it is as if it were not there, so that it neither decides a track nor supersedes another.
 pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) -> State<'a> {
     let Some(spec) = present.specs.get(gate) else {
         return State::NotBuilt;
     };
-    let superseded = |record: &Record| records.iter().any(|other| may_supersede(other, record));
-    let mut runs: Vec<&Record> =
-        records.iter().filter(|record| record.gate == gate && !superseded(record)).collect();
+    let counted = || records.iter().filter(|record| record.gate == gate && !named_by_hand(record));
+    let superseded = |record: &Record| counted().any(|other| may_supersede(other, record));
+    let mut runs: Vec<&Record> = counted().filter(|record| !superseded(record)).collect();
     runs.sort_by_key(|record| Reverse((record.started_at, record.id.as_str())));
     let Some(&newest) = runs.first() else {
         return State::NotRun;
@@ -49,9 +49,7 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     let Some(&judged) = runs.first() else {
         return State::Unverified(newest, "skipped, nothing was compared");
     };
-    let same_source = |record: &Record| {
-        record.subject.source_sha256 == present.source_sha256 && !named_by_hand(record)
-    };
+    let same_source = |record: &Record| record.subject.source_sha256 == present.source_sha256;
     let is_current = |record: &Record| {
         same_source(record)
             && record.spec_sha256 == *spec
@@ -68,10 +66,7 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     match last.verdict.word {
         VerdictWord::Fail if !has_ratio(last) => State::Failed(last),
         VerdictWord::Void => State::Void(last),
-        _ if !same_source(last) => State::Unverified(
-            last,
-            "last judged at other sources, or on a binary or an oracle named by hand",
-        ),
+        _ if !same_source(last) => State::Unverified(last, "last judged at other sources"),
         _ if last.spec_sha256 != *spec => State::Unverified(last, "last judged under another spec"),
         _ if checkpoint_moved(last, present) => {
             State::Unverified(last, "last judged on a checkpoint that is not the pinned one")
@@ -121,12 +116,10 @@ impl<'a> State<'a> {
     }
 }
 
-/// Whether `other` says of itself that it corrects `record`, and may: it is of the same gate, compared, and decides a track.
+/// Whether `other`, of the same gate, says of itself that it corrects `record`, and may: it compared.
 fn may_supersede(other: &Record, record: &Record) -> bool {
     other.supersedes.as_ref() == Some(&record.id)
-        && other.gate == record.gate
         && matches!(other.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
-        && !named_by_hand(other)
 }
 
 /// Whether the binary was named with `--plumb` instead of built from the tree, so that what it was made of is its own word

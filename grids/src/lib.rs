@@ -5,5 +5,7 @@
 
 pub mod host;
 pub mod load;
+pub mod metric;
+pub mod rule;
 pub mod spin;
 pub mod statistics;

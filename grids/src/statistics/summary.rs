@@ -1,4 +1,4 @@
-//! Pure functions over samples. No samples is `None`, never 0.
+//! What a set of samples looks like. No samples is `None`, never 0.
 
 use serde::Serialize;
 

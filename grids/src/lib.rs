@@ -7,5 +7,8 @@ pub mod host;
 pub mod load;
 pub mod metric;
 pub mod rule;
+pub mod series;
+pub mod spec;
 pub mod spin;
 pub mod statistics;
+pub mod verdict;

@@ -1,5 +1,5 @@
 //! The rules that void a measurement: their ids and what each means. Each rule is one pure function over recorded samples, in
-//! [`crate::metric::validity`] and [`crate::clocks::judge`]; all are asked and all that are broken are reported.
+//! [`crate::metric::validity`], [`crate::clocks::judge`] and [`crate::verdict`]; all are asked and all that are broken are reported.
 
 use std::fmt;
 
@@ -29,6 +29,10 @@ pub enum Rule {
     Concurrency,
     /// Something else used the machine.
     Contend,
+    /// Something that the change cannot move moved.
+    Control,
+    /// The arm's answers are wrong, or nothing shows that they are right.
+    Correct,
     /// Counts of tokens are not exact, or not the server's.
     Count,
     /// A request did not end well.
@@ -37,19 +41,33 @@ pub enum Rule {
     Identity,
     /// Memory did not come back between legs.
     MemoryReturn,
+    /// A metric is no positive finite number.
+    Metric,
+    /// Nothing shows that the arms differ.
+    NoControl,
+    /// Two arms that are the same differ.
+    NullArm,
     /// The driver may unload between legs.
     Persistence,
+    /// A leg belongs to another plan.
+    Plan,
+    /// Some legs of an arm were skipped.
+    Skip,
     /// Comment frames kept connections alive.
     Sse,
+    /// The first arm, repeated at the end, is not what it was.
+    Terminal,
     /// The clock was held down.
     Throttle,
     /// The server read other prompts than were sent.
     Truncated,
+    /// The arms of a cell did not have the same work.
+    Workload,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 27] = [
         Self::Boot,
         Self::Buffered,
         Self::CachePolicy,
@@ -60,14 +78,23 @@ impl Rule {
         Self::Cold,
         Self::Concurrency,
         Self::Contend,
+        Self::Control,
+        Self::Correct,
         Self::Count,
         Self::Failed,
         Self::Identity,
         Self::MemoryReturn,
+        Self::Metric,
+        Self::NoControl,
+        Self::NullArm,
         Self::Persistence,
+        Self::Plan,
+        Self::Skip,
         Self::Sse,
+        Self::Terminal,
         Self::Throttle,
         Self::Truncated,
+        Self::Workload,
     ];
 
     /// The id that records carry.
@@ -91,6 +118,15 @@ impl Rule {
             Self::Sse => "V-SSE",
             Self::Throttle => "V-THROTTLE",
             Self::Truncated => "V-TRUNC",
+            Self::Control => "V-CONTROL",
+            Self::Correct => "V-CORRECT",
+            Self::Metric => "V-METRIC",
+            Self::NoControl => "V-NOCONTROL",
+            Self::NullArm => "V-NULL",
+            Self::Plan => "V-PLAN",
+            Self::Skip => "V-SKIP",
+            Self::Terminal => "V-TERMINAL",
+            Self::Workload => "V-WORKLOAD",
         }
     }
 
@@ -119,6 +155,17 @@ impl Rule {
             Self::Sse => "the server sent comment frames to keep connections alive",
             Self::Throttle => "the clock was held down by power, heat or a brake",
             Self::Truncated => "the server read prompts of another length than were sent",
+            Self::Control => "a metric that the change cannot move moved",
+            Self::Correct => {
+                "the arm's answers were not shown to be right, or were shown to be wrong"
+            }
+            Self::Metric => "a metric is missing, or is no positive finite number",
+            Self::NoControl => "nothing shows that the arms differ",
+            Self::NullArm => "two arms that are the same differ by more than the margin",
+            Self::Plan => "a leg belongs to another plan",
+            Self::Skip => "some legs of an arm were skipped and others were not",
+            Self::Terminal => "the first arm, repeated at the end, is not what it was",
+            Self::Workload => "the arms of a cell did not have the same work",
         }
     }
 }

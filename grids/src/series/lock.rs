@@ -1,0 +1,134 @@
+//! One series at a time on a machine: a lock on one file in a folder that every user can write to, held from the first server to the
+//! last. Two locks that do not exclude each other would be none, so that the place is fixed.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// The file that is locked.
+pub const PLACE: &str = "/tmp/plumbline-series.lock";
+
+/// The machine is ours until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+/// The machine is not ours.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else measures.
+    #[error("another series is at work on this machine: {holder} ({path} is locked)")]
+    Held {
+        /// Who, by its own account.
+        holder: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be opened, locked or written.
+    #[error("cannot {action} {path}")]
+    Io {
+        /// `open`, `lock` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl Lock {
+    /// Takes the lock at `path` ([`PLACE`]), or says who holds it. `holder` is what others are told: the grid, the plan.
+    pub fn take(path: &Path, holder: &str) -> Result<Self, LockError> {
+        let failed = |action| {
+            let path = path.to_owned();
+            move |source| LockError::Io { action, path, source }
+        };
+        let mut file = open(path).map_err(failed("open"))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let mut holder = String::new();
+                let _ = file.read_to_string(&mut holder);
+                let holder = match holder.trim() {
+                    "" => "it does not say which".to_owned(),
+                    named => named.to_owned(),
+                };
+                return Err(LockError::Held { holder, path: path.to_owned() });
+            }
+            Err(error) => return Err(failed("lock")(error.into())),
+        }
+        let lock = Self { file, path: path.to_owned() };
+        lock.say(&format!("{holder}, process {}\n", std::process::id()))
+            .map_err(failed("write"))?;
+        Ok(lock)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn say(&self, text: &str) -> std::io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(text.as_bytes())
+    }
+}
+
+impl Drop for Lock {
+    /// Unlocked by name: a child that is being started holds a copy of the file for a moment.
+    fn drop(&mut self) {
+        let _ = self.say("");
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+/// A kernel that protects regular files refuses to create what another user has in a sticky folder, but opens it.
+fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::PermissionsExt;
+    match File::options().read(true).write(true).open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut options = File::options();
+            let file = options
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o666)
+                .open(path)?;
+            // The file mode mask may have narrowed it to us.
+            file.set_permissions(std::fs::Permissions::from_mode(0o666))?;
+            Ok(file)
+        }
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_and_the_holder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Lock::take(&path, "grid cpu-sweep").unwrap();
+        let refused = Lock::take(&path, "grid other").unwrap_err();
+        let expected = format!("grid cpu-sweep, process {}", std::process::id());
+        assert!(
+            matches!(&refused, LockError::Held { holder, .. } if *holder == expected),
+            "{refused}"
+        );
+        drop(first);
+        let second = Lock::take(&path, "grid other").unwrap();
+        assert_eq!(second.path(), path);
+    }
+}

@@ -1,0 +1,62 @@
+//! What became of a leg.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::rule::Violation;
+
+/// The outcomes of a series by the ids of their legs.
+pub type Outcomes = BTreeMap<String, Outcome>;
+
+/// What became of a leg.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// SHA-256 of the plan that it belongs to.
+    pub plan_sha256: String,
+    /// When it began, in seconds since the series did, on a clock that only goes forward.
+    pub at_s: f64,
+    /// How it ended.
+    pub ended: Ended,
+    /// Every rule that it broke, by its traces, its clock window and the host.
+    pub violations: Vec<Violation>,
+    /// SHA-256 of what its server was asked: the ordered list of prompts and lengths.
+    pub workload_sha256: String,
+    /// The clock while it ran; none where no clock can be seen.
+    pub clock: Option<Clock>,
+}
+
+/// How a leg ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// It ran; its metrics by name. One that could not be derived is absent.
+    Measured(BTreeMap<String, f64>),
+    /// It did not come to an end: the server died, the load broke off.
+    Failed(String),
+    /// It was not begun, because something that it needs is missing.
+    Skipped(String),
+}
+
+/// The busy clock of a leg's window, in MHz or in steps per microsecond of a calibrated spin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// Mean over the window.
+    pub mean: f64,
+    /// Median over the window.
+    pub median: f64,
+}
+
+impl Outcome {
+    /// The value of a metric, if the leg ended well and has one that is a positive finite number.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        match &self.ended {
+            Ended::Measured(metrics) => {
+                metrics.get(name).copied().filter(|value| value.is_finite() && *value > 0.0)
+            }
+            Ended::Failed(_) | Ended::Skipped(_) => None,
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The verdict of a series: one pure function from the plan and the outcomes of its legs to a word for every axis at every cell.
+//!
+//! | module | what it decides |
+//! |---|---|
+//! | [`word`] | the words and their exit statuses |
+//! | [`validity`] | which rules stand against a comparison |
+//! | [`pairing`] | which runs are compared, and which pairs are discarded |
+//! | [`control`] | null arm, controls, first arm at the end, drift and steps |
+//! | [`decide`] | from an interval to a word |
+//! | [`compared`] | estimates, and why they give no word |
+//! | [`next`] | the cheapest next action |
+//! | [`text`] | one line each |
+//!
+//! A broken rule comes before all else, and where one is broken there is no number: [`Judged::Void`] has no place for a ratio.
+
+pub mod compared;
+pub mod control;
+pub mod decide;
+pub mod next;
+pub mod pairing;
+pub mod text;
+pub mod validity;
+pub mod word;
+
+pub use compared::{Compared, Reason};
+pub use next::Next;
+pub use word::Word;
+
+use serde::{Deserialize, Serialize};
+
+use crate::rule::{Rule, Violation};
+use crate::series::{Cell, Comparison, Outcomes, Plan, Role};
+use crate::spec::{Axis, Family};
+use crate::statistics::{look, multiplicity};
+use compared::Ready;
+use control::Scope;
+use validity::{Obstacle, obstacle};
+
+/// What is said of a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// The grid.
+    pub grid: String,
+    /// SHA-256 of the plan.
+    pub plan_sha256: String,
+    /// How many words the plan prints: the family over which its error rate is held.
+    pub tests: usize,
+    /// The words, in the order of cells, comparisons and axes.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// What is said of one axis at one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The cell.
+    pub cell: String,
+    /// The arms.
+    pub comparison: Comparison,
+    /// The metric of the axis.
+    pub metric: String,
+    /// What is said.
+    pub judged: Judged,
+    /// What would be cheapest to do about it.
+    pub next: Next,
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judged {
+    /// Rules were broken: no number.
+    Void(Vec<Violation>),
+    /// An arm is missing: nothing was compared.
+    Skipped(Vec<String>),
+    /// There is no estimate yet.
+    Unestimated(Reason),
+    /// It was compared.
+    Compared(Box<Compared>),
+}
+
+impl Verdict {
+    /// The word.
+    pub fn word(&self) -> Word {
+        match &self.judged {
+            Judged::Void(_) => Word::Void,
+            Judged::Skipped(_) => Word::Skipped,
+            Judged::Unestimated(_) => Word::Inconclusive,
+            Judged::Compared(compared) => compared.word,
+        }
+    }
+
+    /// The rules that were broken, once each.
+    pub fn rules(&self) -> Vec<Rule> {
+        match &self.judged {
+            Judged::Void(broken) => rules(broken),
+            Judged::Skipped(_) | Judged::Unestimated(_) | Judged::Compared(_) => Vec::new(),
+        }
+    }
+}
+
+impl Report {
+    /// The gravest word; nothing judged is nothing passed.
+    pub fn word(&self) -> Word {
+        let words = self.verdicts.iter().map(Verdict::word);
+        words.max_by_key(|word| word.gravity()).unwrap_or(Word::Skipped)
+    }
+}
+
+/// One axis of one comparison at one cell.
+struct Test<'a> {
+    cell: &'a Cell,
+    comparison: &'a Comparison,
+    axis: &'a Axis,
+}
+
+/// A test before levels are known.
+enum Stage {
+    /// Nothing that a level could change.
+    Settled(Judged, Next),
+    /// The looks that were reached, each by its place among the plan's.
+    Ready(Vec<(usize, Ready)>),
+}
+
+/// The verdict of a series, from its plan and what became of its legs.
+pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
+    let tests: Vec<Test<'_>> = tests(plan);
+    let mut stages: Vec<Stage> = tests.iter().map(|test| stage(plan, outcomes, test)).collect();
+    let nulls = broken_nulls(plan, outcomes);
+    if !nulls.is_empty() {
+        // Where equals differ the whole series measures something else.
+        for stage in &mut stages {
+            add(stage, &nulls);
+        }
+    }
+    let levels = levels(plan, &stages);
+    let verdicts = tests.iter().zip(stages).zip(levels).map(|((test, stage), level)| {
+        let (judged, next) = match stage {
+            Stage::Settled(judged, next) => (judged, next),
+            Stage::Ready(looks) => conclude(plan, &looks, level),
+        };
+        Verdict {
+            cell: test.cell.id.clone(),
+            comparison: test.comparison.clone(),
+            metric: test.axis.metric.clone(),
+            judged,
+            next,
+        }
+    });
+    Report {
+        grid: plan.grid.clone(),
+        plan_sha256: plan.sha256(),
+        tests: plan.tests(),
+        verdicts: verdicts.collect(),
+    }
+}
+
+fn tests(plan: &Plan) -> Vec<Test<'_>> {
+    let comparisons =
+        plan.cells.iter().flat_map(|cell| plan.comparisons.iter().map(move |c| (cell, c)));
+    comparisons
+        .flat_map(|(cell, comparison)| {
+            plan.axes.iter().map(move |axis| Test { cell, comparison, axis })
+        })
+        .collect()
+}
+
+/// What can be said of a test before the levels are known.
+fn stage(plan: &Plan, outcomes: &Outcomes, test: &Test<'_>) -> Stage {
+    let Test { cell, comparison, axis } = *test;
+    let metrics: Vec<&str> = [axis.metric.as_str()].to_vec();
+    match obstacle(plan, outcomes, &cell.id, comparison, &metrics, plan.pairs()) {
+        Some(Obstacle::Void(broken)) => return void(broken),
+        Some(Obstacle::Skipped(missing)) => {
+            return Stage::Settled(Judged::Skipped(missing.clone()), Next::Provide(missing));
+        }
+        None => {}
+    }
+    let mut looks = Vec::new();
+    for (place, &up_to) in plan.looks.iter().enumerate() {
+        if to_come(plan, outcomes, cell, comparison, up_to) > 0 {
+            break;
+        }
+        let scope = Scope { plan, outcomes, cell: &cell.id, up_to };
+        let controls =
+            plan.controls.iter().filter_map(|control| scope.control(control, comparison));
+        let mut broken: Vec<Violation> = controls.collect();
+        let null = scope.null(axis);
+        let floor = null.map_or(axis.floor.log(), |null| null.floor);
+        broken.extend(scope.terminal(axis, floor));
+        if !broken.is_empty() {
+            return void(broken);
+        }
+        let few = Reason::Few(crate::statistics::estimate::Insufficient::Pairs(3));
+        match null.ok_or(few).and_then(|null| Ready::of(&scope, axis, comparison, null)) {
+            Ok(ready) => looks.push((place, ready)),
+            Err(reason) => {
+                let next = Next::Run(to_come(plan, outcomes, cell, comparison, plan.pairs()));
+                return Stage::Settled(Judged::Unestimated(reason), next);
+            }
+        }
+    }
+    if looks.is_empty() {
+        let first = plan.looks.first().copied().unwrap_or(0);
+        let legs = to_come(plan, outcomes, cell, comparison, first);
+        return Stage::Settled(Judged::Unestimated(Reason::NotYet), Next::Run(legs));
+    }
+    Stage::Ready(looks)
+}
+
+/// How many legs of a comparison, its null arm included, are still to be run up to a block.
+fn to_come(
+    plan: &Plan,
+    outcomes: &Outcomes,
+    cell: &Cell,
+    comparison: &Comparison,
+    up_to: usize,
+) -> usize {
+    let arms = [&comparison.reference, &comparison.subject, &plan.null.of, &plan.null.twin];
+    plan.legs_of(&cell.id)
+        .filter(|leg| leg.role == Role::Measured && arms.contains(&&leg.arm))
+        .filter(|leg| leg.block.is_some_and(|block| block <= up_to))
+        .filter(|leg| !outcomes.contains_key(&leg.id))
+        .count()
+}
+
+/// V-NULL of the whole series, at the last look that each cell has reached.
+fn broken_nulls(plan: &Plan, outcomes: &Outcomes) -> Vec<Violation> {
+    let null = plan.null.comparison();
+    let mut broken = Vec::new();
+    for cell in &plan.cells {
+        let reached =
+            plan.looks.iter().rev().find(|look| to_come(plan, outcomes, cell, &null, **look) == 0);
+        let Some(&up_to) = reached else { continue };
+        let scope = Scope { plan, outcomes, cell: &cell.id, up_to };
+        let found = plan.axes.iter().filter_map(|axis| scope.null_arm(axis, &scope.null(axis)?));
+        broken.extend(found);
+    }
+    broken
+}
+
+fn void(broken: Vec<Violation>) -> Stage {
+    let next = Next::Mend(rules(&broken));
+    Stage::Settled(Judged::Void(broken), next)
+}
+
+/// Adds broken rules to a stage: whatever else it was, except that nothing was compared, it is void.
+fn add(stage: &mut Stage, more: &[Violation]) {
+    let own = match stage {
+        Stage::Settled(Judged::Skipped(_), _) => return,
+        Stage::Settled(Judged::Void(broken), _) => std::mem::take(broken),
+        Stage::Settled(..) | Stage::Ready(_) => Vec::new(),
+    };
+    *stage = void(own.into_iter().chain(more.iter().cloned()).collect());
+}
+
+fn rules(broken: &[Violation]) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = broken.iter().map(|found| found.rule).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// The level of each test: by the family's procedure over the levels at which each would first have a word. With looks before the
+/// end, whose procedure would need the level of a whole sequence, alpha is shared evenly.
+fn levels(plan: &Plan, stages: &[Stage]) -> Vec<f64> {
+    let count = plan.tests().max(1);
+    if plan.looks.len() > 1 {
+        return vec![plan.alpha / count as f64; stages.len()];
+    }
+    let decisive = |stage: &Stage| match stage {
+        Stage::Ready(looks) => looks.last().map_or(1.0, |(_, ready)| ready.decisive_level()),
+        Stage::Settled(..) => 1.0,
+    };
+    let decisive: Vec<f64> = stages.iter().map(decisive).collect();
+    match plan.family {
+        Family::Gate => multiplicity::holm_levels(&decisive, plan.alpha),
+        Family::Explore => {
+            vec![multiplicity::benjamini_hochberg_level(&decisive, plan.alpha); stages.len()]
+        }
+    }
+}
+
+/// The first look that has a word, or the last that was reached.
+fn conclude(plan: &Plan, looks: &[(usize, Ready)], level: f64) -> (Judged, Next) {
+    let shared = look::levels(plan.boundary, &plan.looks, level);
+    let at = |(place, ready): &(usize, Ready)| {
+        let own = shared.as_ref().and_then(|levels| levels.get(*place)).copied();
+        ready.at(own.unwrap_or(f64::NAN))
+    };
+    let concluded: Vec<_> = looks.iter().map(at).collect();
+    let first = concluded.iter().position(|(compared, _)| compared.word.is_established());
+    let chosen = first.or(concluded.len().checked_sub(1));
+    match chosen.and_then(|index| concluded.into_iter().nth(index)) {
+        Some((compared, next)) => (Judged::Compared(Box::new(compared)), next),
+        None => (Judged::Unestimated(Reason::NotYet), Next::Run(0)),
+    }
+}
+
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! Proof by simulation: to come.

@@ -1,0 +1,1 @@
+//! What must hold of any verdict: to come.

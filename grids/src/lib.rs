@@ -3,9 +3,12 @@
 //! The load generator and the grids come later; `grid list` says that there are none. What is here is what they will stand on:
 //! [`spin`], the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
 
+pub mod command;
 pub mod host;
 pub mod load;
 pub mod metric;
+pub mod mock;
+pub mod pinning;
 pub mod rule;
 pub mod series;
 pub mod spec;

@@ -1,0 +1,112 @@
+//! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress. One module a verb.
+//!
+//! Exit status: 0 done or within bounds, 1 out of bounds, 2 usage or program error, 4 void: the client was at its limit, 5 empty.
+
+mod error;
+mod host;
+mod load;
+mod mock;
+
+pub use error::CommandError;
+
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+use comfy_table::{ContentArrangement, Table};
+
+/// Usage or program error.
+const ERROR: u8 = 2;
+/// The client was at its limit, so nothing was measured.
+const VOID: u8 = 4;
+/// Nothing was there to do.
+const EMPTY: u8 = 5;
+
+/// How fast is it?
+#[derive(Debug, Parser)]
+#[command(name = "grid", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Describe this machine and how steady it is
+    Host {
+        /// One JSON object instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the grids. Exit status 5: there are none
+    List,
+    /// Put load on a server and write down what came back, read by read
+    Load(Box<load::LoadArguments>),
+    /// Serve completions of known timing, or known faults, until Ctrl-C
+    Mock(mock::MockArguments),
+}
+
+/// Parses the command line, does what it says, and gives the exit status.
+pub fn main() -> u8 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed stream cannot be told anything.
+            let _ = error.print();
+            return if error.use_stderr() { ERROR } else { 0 };
+        }
+    };
+    let status = match cli.command {
+        Command::Host { json } => host::host(json),
+        Command::List => print("empty: no grids yet\n").map(|()| EMPTY),
+        Command::Load(arguments) => load::load(&arguments),
+        Command::Mock(arguments) => mock::mock(&arguments),
+    };
+    status.unwrap_or_else(|error| {
+        complain(&format!("error: {}", chain(&error)));
+        ERROR
+    })
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Writes data to standard output.
+fn print(text: &str) -> Result<(), CommandError> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
+}
+
+/// Writes progress to standard error.
+fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Writes one JSON object.
+fn print_json(value: &impl serde::Serialize) -> Result<(), CommandError> {
+    print(&(serde_json::to_string_pretty(value).map_err(CommandError::Json)? + "\n"))
+}
+
+/// A table without lines, its cells to the right of the first column.
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    if !header.is_empty() {
+        table.set_header(header.to_vec());
+    }
+    table
+}
+
+/// A table's lines without the blanks at their ends; each cell begins with one that is its padding.
+fn table_text(table: &Table) -> String {
+    let text = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned() + "\n";
+    table.lines().map(text).collect()
+}

@@ -1,0 +1,54 @@
+//! What can go wrong on the command line.
+
+use std::path::PathBuf;
+
+use crate::load::plan::LoadError;
+use crate::load::request::TargetError;
+use crate::mock::MockError;
+
+/// An error that ends a command.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// Nobody takes what is printed.
+    #[error("stdout")]
+    Stdout(#[source] std::io::Error),
+    /// A value has no JSON form.
+    #[error("cannot be written as JSON")]
+    Json(#[source] serde_json::Error),
+    /// Arguments that contradict each other.
+    #[error("{0}")]
+    Usage(String),
+    /// A file cannot be read or written.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line of a file is not what it should be.
+    #[error("{} line {line}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// The handler of Ctrl-C cannot be set.
+    #[error("the handler of Ctrl-C cannot be set")]
+    Interrupt(#[from] ctrlc::Error),
+    /// The server's address.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The mock.
+    #[error(transparent)]
+    Mock(#[from] MockError),
+    /// What a machine says of itself.
+    #[error(transparent)]
+    Canonical(#[from] std::io::Error),
+}

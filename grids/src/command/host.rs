@@ -1,0 +1,19 @@
+//! `grid host`
+
+use records::Machine;
+
+use super::CommandError;
+use crate::host::Host;
+use crate::spin;
+
+pub(super) fn host(json: bool) -> Result<u8, CommandError> {
+    let machine = Machine::capture();
+    let host = Host { machine, spin: spin::measure(spin::SAMPLES, spin::STEPS) };
+    let text = if json {
+        records::canonical::canonical_json(&host).map_err(std::io::Error::from)?
+    } else {
+        host.text()
+    };
+    super::print(&text)?;
+    Ok(0)
+}

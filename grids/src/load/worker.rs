@@ -1,0 +1,536 @@
+//! One thread of the load generator: its epoll, its connections, its requests.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use slab::Slab;
+
+use super::account::ThreadAccount;
+use super::answer::{Answer, Progress};
+use super::connection::{Connection, Exchange};
+use super::monotonic::{MILLISECOND_NS, SECOND_NS, now_ns, thread_cpu_ns, timespec};
+use super::plan::{Arrival, LoadError, Plan};
+use super::run::Output;
+use super::timers::Timers;
+use super::trace::Trace;
+
+/// Bytes of one read.
+const READ_BYTES: usize = 64 << 10;
+/// Reads of one connection before others have their turn.
+const READS_A_TURN: usize = 32;
+/// Ready connections that are asked for at once.
+const READY: usize = 512;
+/// The longest sleep, so that an interrupt is seen.
+const SLEEP_NS: u64 = 50 * MILLISECOND_NS;
+/// A wait that took longer than this has slept.
+const SLEPT_NS: u64 = 50_000;
+/// An idle connection is not used again after this long: servers close theirs after 5 s and more, and a request must not meet that.
+const IDLE_NS: u64 = 2 * SECOND_NS;
+/// How long a server may take to end the framing after `[DONE]`.
+const GRACE_NS: u64 = SECOND_NS;
+/// How long opening connections before the start may take.
+const CONNECT_NS: u64 = 10 * SECOND_NS;
+
+/// What the threads share: none of it is touched for an event.
+pub(super) struct Shared<'a> {
+    pub(super) plan: &'a Plan,
+    /// The next request of a closed loop.
+    pub(super) next: &'a AtomicUsize,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// What a thread brings home.
+pub(super) struct Harvest {
+    pub(super) traces: Vec<Trace>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) account: ThreadAccount,
+    pub(super) sent: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Deadline,
+    Cancel,
+    Grace,
+}
+
+/// How an exchange ended, for the connection.
+enum Ended {
+    Whole { is_reusable: bool },
+    Closed,
+    Broken(String),
+    TimedOut,
+    Cancelled,
+}
+
+pub(super) struct Worker<'a> {
+    shared: Shared<'a>,
+    start_ns: u64,
+    epoll: OwnedFd,
+    ready: Vec<epoll::Event>,
+    buffer: Vec<u8>,
+    connections: Slab<Connection>,
+    serial: u32,
+    idle: Vec<u64>,
+    /// Connections to go on with that the system will not name again.
+    queued: VecDeque<u64>,
+    timers: Timers<(u64, u32, Due)>,
+    /// Closed loop: when each free slot became free. Open loop with a cap: unused.
+    slots: Vec<u64>,
+    /// Open loop: the next request of this thread.
+    cursor: usize,
+    cap: usize,
+    /// The cap has kept a request that was due.
+    was_full: bool,
+    freed_ns: u64,
+    is_exhausted: bool,
+    in_flight: usize,
+    woke_ns: u64,
+    /// What this turn reads has not lain there longer than since then.
+    lain_since_ns: u64,
+    harvest: Harvest,
+}
+
+impl<'a> Worker<'a> {
+    /// Opens the connections that the plan wants before the start.
+    pub(super) fn new(shared: Shared<'a>, thread: usize) -> Result<Self, LoadError> {
+        let plan = shared.plan;
+        let (at_a_time, cap) = match &plan.arrival {
+            Arrival::Closed { concurrency } => (plan.share(*concurrency, thread), usize::MAX),
+            Arrival::Open { cap, .. } => (0, cap.map_or(usize::MAX, |cap| plan.share(cap, thread))),
+        };
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system("creating an epoll"))?;
+        let account =
+            ThreadAccount { core: plan.cores.get(thread).copied(), ..ThreadAccount::default() };
+        let mut worker = Self {
+            shared,
+            start_ns: now_ns(),
+            epoll,
+            ready: Vec::with_capacity(READY),
+            buffer: vec![0; READ_BYTES],
+            connections: Slab::new(),
+            serial: 0,
+            idle: Vec::new(),
+            queued: VecDeque::new(),
+            timers: Timers::default(),
+            slots: vec![0; at_a_time],
+            cursor: thread,
+            cap,
+            was_full: false,
+            freed_ns: 0,
+            is_exhausted: false,
+            in_flight: 0,
+            woke_ns: 0,
+            lain_since_ns: 0,
+            harvest: Harvest { traces: Vec::new(), outputs: Vec::new(), account, sent: 0 },
+        };
+        worker.connect_ahead(at_a_time + plan.share(plan.connections, thread))?;
+        Ok(worker)
+    }
+
+    fn connect_ahead(&mut self, count: usize) -> Result<(), LoadError> {
+        let address = self.shared.plan.address;
+        let connect = |source: Errno| LoadError::Connect { address, source: source.into() };
+        let give_up_ns = CONNECT_NS;
+        let mut tokens = Vec::with_capacity(count);
+        for _ in 0..count {
+            let token = self.open().map_err(connect)?;
+            // A listener's queue is short; opening a thousand at once would overflow it.
+            while self.at(token).is_some_and(|connection| !connection.is_connected) {
+                if self.now() > give_up_ns {
+                    return Err(connect(Errno::TIMEDOUT));
+                }
+                self.wait(SLEEP_NS)?;
+                for event in std::mem::take(&mut self.ready) {
+                    self.handle(event.data.u64(), event.flags);
+                }
+            }
+            if self.at(token).is_none() {
+                return Err(connect(Errno::CONNREFUSED));
+            }
+            tokens.push(token);
+        }
+        self.idle = tokens;
+        Ok(())
+    }
+
+    /// Sends and receives until all is done, or the user stops it. Times count from `start_ns`.
+    pub(super) fn run(mut self, start_ns: u64) -> Result<Harvest, LoadError> {
+        self.start_ns = start_ns;
+        let cpu_ns = thread_cpu_ns();
+        let now = self.now();
+        for (_, connection) in &mut self.connections {
+            connection.idle_since_ns = now;
+        }
+        loop {
+            if self.shared.stop.load(Ordering::Relaxed) {
+                self.cancel_all();
+                break;
+            }
+            self.expire();
+            self.send_due();
+            if self.in_flight == 0 && self.is_exhausted {
+                break;
+            }
+            self.turn()?;
+        }
+        let account = &mut self.harvest.account;
+        account.cpu_ns = thread_cpu_ns() - cpu_ns;
+        account.wall_ns = now_ns().saturating_sub(start_ns);
+        Ok(self.harvest)
+    }
+
+    /// Now, from the start.
+    fn now(&self) -> u64 {
+        now_ns().saturating_sub(self.start_ns)
+    }
+
+    fn at(&mut self, token: u64) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(key(token))?;
+        (connection.serial == serial(token)).then_some(connection)
+    }
+
+    fn wait(&mut self, at_most_ns: u64) -> Result<(), LoadError> {
+        self.ready.clear();
+        self.ready.reserve(READY);
+        let timeout = timespec(at_most_ns);
+        let ready = rustix::buffer::spare_capacity(&mut self.ready);
+        match epoll::wait(&self.epoll, ready, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(system("waiting for connections")(error)),
+        }
+    }
+
+    fn turn(&mut self) -> Result<(), LoadError> {
+        let before = self.now();
+        let until = if self.queued.is_empty() { self.next_at(before) } else { before };
+        self.wait(until.saturating_sub(before).min(SLEEP_NS))?;
+        let now = self.now();
+        self.lain_since_ns = if now - before > SLEPT_NS { now } else { self.woke_ns };
+        self.woke_ns = now;
+        self.harvest.account.turns += 1;
+        let ready = std::mem::take(&mut self.ready);
+        for event in &ready {
+            self.handle(event.data.u64(), event.flags);
+        }
+        self.ready = ready;
+        if let Some(token) = self.queued.pop_front() {
+            if let Some(connection) = self.at(token) {
+                connection.is_queued = false;
+                self.upload(token);
+                self.receive(token, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// When something is to be done even if no connection is ready.
+    fn next_at(&self, now: u64) -> u64 {
+        let send = match &self.shared.plan.arrival {
+            Arrival::Open { intended_ns, .. } if self.in_flight < self.cap => {
+                intended_ns.get(self.cursor).copied().filter(|_| !self.is_exhausted)
+            }
+            _ => None,
+        };
+        let next = [send, self.timers.next_at()].into_iter().flatten().min();
+        next.unwrap_or(now + SLEEP_NS)
+    }
+
+    fn send_due(&mut self) {
+        let plan = self.shared.plan;
+        let now = self.now();
+        let mut is_over = plan.issue_ns.is_some_and(|issue| now >= issue);
+        match &plan.arrival {
+            Arrival::Closed { .. } => {
+                while let Some(freed) = self.slots.pop() {
+                    let next = if is_over {
+                        usize::MAX
+                    } else {
+                        self.shared.next.fetch_add(1, Ordering::Relaxed)
+                    };
+                    if next >= plan.requests.len() {
+                        is_over = true;
+                        self.slots.clear();
+                        break;
+                    }
+                    self.begin(next as u32, freed, freed);
+                }
+            }
+            Arrival::Open { intended_ns, .. } => {
+                while let Some(&intended) = intended_ns.get(self.cursor).filter(|_| !is_over) {
+                    if intended > now {
+                        break;
+                    }
+                    if self.in_flight >= self.cap {
+                        self.was_full = true;
+                        break;
+                    }
+                    let due = if self.was_full { intended.max(self.freed_ns) } else { intended };
+                    self.was_full = false;
+                    self.begin(self.cursor as u32, intended, due);
+                    self.cursor += plan.threads;
+                }
+                is_over |= self.cursor >= intended_ns.len();
+            }
+        }
+        self.is_exhausted |= is_over;
+    }
+
+    /// Sends a request on an idle connection or a new one.
+    fn begin(&mut self, request: u32, intended_ns: u64, due_ns: u64) {
+        let plan = self.shared.plan;
+        let planned = &plan.requests[request as usize];
+        let now = self.now();
+        let mut answer = Answer::new(planned, request, intended_ns, now, plan.keeps_output);
+        self.harvest.sent += 1;
+        self.in_flight += 1;
+        let peak = &mut self.harvest.account.peak_in_flight;
+        *peak = (*peak).max(self.in_flight as u64);
+        let token = match self.take_idle(now).map_or_else(|| self.open(), Ok) {
+            Ok(token) => token,
+            Err(error) => {
+                answer.set_sent(now);
+                self.keep(answer, request, Ended::Broken(error.to_string()));
+                return;
+            }
+        };
+        self.timers.push(now + plan.deadline_ns, (token, request, Due::Deadline));
+        if let Some(after) = planned.cancel_after_ns {
+            self.timers.push(now + after, (token, request, Due::Cancel));
+        }
+        let Some(connection) = self.at(token) else { return };
+        connection.exchange = Some(Box::new(Exchange { request, answer, due_ns, written: 0 }));
+        if connection.is_connected {
+            self.upload(token);
+        }
+    }
+
+    fn take_idle(&mut self, now: u64) -> Option<u64> {
+        while let Some(token) = self.idle.pop() {
+            match self.at(token) {
+                Some(connection) if now.saturating_sub(connection.idle_since_ns) <= IDLE_NS => {
+                    return Some(token);
+                }
+                Some(_) => drop(self.connections.remove(key(token))),
+                None => {}
+            }
+        }
+        None
+    }
+
+    fn open(&mut self) -> Result<u64, Errno> {
+        self.serial = self.serial.wrapping_add(1);
+        let connection = Connection::open(self.shared.plan.address, self.serial)?;
+        self.harvest.account.connections += 1;
+        let entry = self.connections.vacant_entry();
+        let token = u64::from(self.serial) << 32 | entry.key() as u64;
+        // Edge-triggered and never changed: a read that does not fill the buffer has emptied the socket.
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, &connection.socket, EventData::new_u64(token), flags)?;
+        entry.insert(connection);
+        Ok(token)
+    }
+
+    fn handle(&mut self, token: u64, flags: EventFlags) {
+        let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
+        let Some(connection) = self.at(token) else { return };
+        if !connection.is_connected {
+            if !flags.contains(EventFlags::OUT) && !broken {
+                return;
+            }
+            match sockopt::socket_error(&connection.socket) {
+                Ok(Ok(())) => connection.is_connected = true,
+                Ok(Err(error)) | Err(error) => {
+                    self.finish(token, Ended::Broken(error.to_string()));
+                    return;
+                }
+            }
+        }
+        if flags.contains(EventFlags::OUT) {
+            self.upload(token);
+        }
+        if broken || flags.intersects(EventFlags::IN | EventFlags::RDHUP) {
+            self.receive(token, broken || flags.contains(EventFlags::RDHUP));
+        }
+    }
+
+    /// Writes the next part of a request that is not written yet.
+    fn upload(&mut self, token: u64) {
+        let now = self.now();
+        let requests = &self.shared.plan.requests;
+        let Some(connection) = self.at(token) else { return };
+        let Some(exchange) = connection.exchange.as_mut().filter(|_| !connection.is_queued) else {
+            return;
+        };
+        let bytes = &requests[exchange.request as usize].bytes;
+        if exchange.written == bytes.len() {
+            return;
+        }
+        let late = (exchange.written == 0).then(|| now.saturating_sub(exchange.due_ns));
+        if late.is_some() {
+            exchange.answer.set_sent(now);
+        }
+        match connection.write(bytes) {
+            Ok(true) => {
+                let is_whole =
+                    connection.exchange.as_ref().is_none_or(|e| e.written == bytes.len());
+                connection.is_queued = !is_whole;
+                if !is_whole {
+                    self.queued.push_back(token);
+                }
+            }
+            Ok(false) => {}
+            Err(error) => {
+                // What the server said before it closed comes first.
+                self.receive(token, true);
+                self.finish(token, Ended::Broken(error.to_string()));
+                return;
+            }
+        }
+        if let Some(late) = late {
+            self.harvest.account.schedule_lag.add(late);
+        }
+    }
+
+    /// Reads what is there. `is_closing`: the server has closed its side, which only a read of no bytes shows.
+    fn receive(&mut self, token: u64, is_closing: bool) {
+        for _ in 0..READS_A_TURN {
+            let Some(connection) = self.connections.get_mut(key(token)) else { return };
+            if connection.serial != serial(token) {
+                return;
+            }
+            let result = rustix::io::read(&connection.socket, self.buffer.as_mut_slice());
+            let at_ns = now_ns().saturating_sub(self.start_ns);
+            let length = match result {
+                Ok(length) => length,
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => continue,
+                Err(error) => {
+                    self.finish(token, Ended::Broken(error.to_string()));
+                    return;
+                }
+            };
+            let Some(exchange) = connection.exchange.as_mut() else {
+                // Nothing was asked: an idle connection that is closed, or a server that speaks out of turn.
+                self.connections.remove(key(token));
+                return;
+            };
+            if length == 0 {
+                self.finish(token, Ended::Closed);
+                return;
+            }
+            let account = &mut self.harvest.account;
+            account.reads += 1;
+            account.read_lag.add(at_ns.saturating_sub(self.lain_since_ns));
+            let before = exchange.answer.events();
+            let progress = exchange.answer.read(at_ns, &self.buffer[..length]);
+            account.events += (exchange.answer.events() - before) as u64;
+            match progress {
+                Ok(Progress::Ended { is_reusable }) => {
+                    self.finish(token, Ended::Whole { is_reusable });
+                    return;
+                }
+                Ok(Progress::Going) => {
+                    if exchange.answer.is_done() {
+                        let due = (token, exchange.request, Due::Grace);
+                        self.timers.push(at_ns + GRACE_NS, due);
+                    }
+                }
+                Err(message) => {
+                    self.finish(token, Ended::Broken(message));
+                    return;
+                }
+            }
+            if length < READ_BYTES && !is_closing {
+                return;
+            }
+        }
+        if let Some(connection) = self.at(token).filter(|connection| !connection.is_queued) {
+            connection.is_queued = true;
+            self.queued.push_back(token);
+        }
+    }
+
+    /// Takes the exchange off its connection and decides what becomes of both.
+    fn finish(&mut self, token: u64, ended: Ended) {
+        let now = self.now();
+        let requests = &self.shared.plan.requests;
+        let Some(connection) = self.at(token) else { return };
+        let exchange = connection.exchange.take();
+        let is_written = exchange.as_ref().is_some_and(|exchange| {
+            exchange.written == requests[exchange.request as usize].bytes.len()
+        });
+        if matches!(ended, Ended::Whole { is_reusable: true }) && is_written {
+            connection.idle_since_ns = now;
+            self.idle.push(token);
+        } else {
+            self.connections.remove(key(token));
+        }
+        if let Some(exchange) = exchange {
+            self.keep(exchange.answer, exchange.request, ended);
+        }
+    }
+
+    fn keep(&mut self, answer: Answer, request: u32, ended: Ended) {
+        let now = self.now();
+        let (trace, said) = match ended {
+            Ended::Whole { .. } => answer.ended(now),
+            Ended::Closed => answer.closed(now),
+            Ended::Broken(message) => answer.broken(now, message),
+            Ended::TimedOut => answer.timed_out(now),
+            Ended::Cancelled => answer.cancelled(now),
+        };
+        self.in_flight -= 1;
+        self.freed_ns = trace.ended_ns;
+        if matches!(self.shared.plan.arrival, Arrival::Closed { .. }) {
+            self.slots.push(trace.ended_ns);
+        }
+        self.harvest.traces.push(trace);
+        self.harvest.outputs.extend(said.map(|said| Output { request, said: *said }));
+    }
+
+    /// Ends what has run out of time.
+    fn expire(&mut self) {
+        let now = self.now();
+        while let Some((_, (token, request, due))) = self.timers.pop_due(now) {
+            let Some(exchange) = self.at(token).and_then(|connection| connection.exchange.as_ref())
+            else {
+                continue;
+            };
+            if exchange.request == request {
+                let ended = match due {
+                    Due::Deadline => Ended::TimedOut,
+                    Due::Cancel => Ended::Cancelled,
+                    Due::Grace => Ended::Closed,
+                };
+                self.finish(token, ended);
+            }
+        }
+    }
+
+    fn cancel_all(&mut self) {
+        let tokens = self
+            .connections
+            .iter()
+            .map(|(key, connection)| u64::from(connection.serial) << 32 | key as u64);
+        for token in tokens.collect::<Vec<_>>() {
+            self.finish(token, Ended::Cancelled);
+        }
+    }
+}
+
+fn key(token: u64) -> usize {
+    (token & u64::from(u32::MAX)) as usize
+}
+
+fn serial(token: u64) -> u32 {
+    (token >> 32) as u32
+}
+
+fn system(action: &'static str) -> impl FnOnce(Errno) -> LoadError {
+    move |error| LoadError::System { action, source: error.into() }
+}

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use records::Machine;
 use serde::Serialize;
 
-use crate::spin::{SPREAD_LIMIT_PERCENT, Spin};
+use crate::clocks::bound::CLOCK_SPREAD_PERCENT;
+use crate::clocks::spin::Spin;
 
 /// The machine at one moment.
 #[derive(Clone, Debug, Serialize)]
@@ -56,7 +57,7 @@ fn spin_text(spin: &Spin) -> String {
     let judgement =
         if spin.is_steady() { "steady" } else { "not steady: no comparison would hold" };
     format!(
-        "median {:.4} ns a step, {} samples, spread {:.2} % of at most {SPREAD_LIMIT_PERCENT} %: {judgement}",
+        "median {:.4} ns a step, {} samples, spread {:.2} % of at most {CLOCK_SPREAD_PERCENT} %: {judgement}",
         s.median, s.n, s.spread_percent
     )
 }

@@ -1,8 +1,9 @@
 //! How fast is it? So far: on what machine, and is that machine quiet enough to ask.
 //!
 //! The load generator and the grids come later; `grid list` says that there are none. What is here is what they will stand on:
-//! [`spin`], the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
+//! [`clocks`], with the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
 
+pub mod clocks;
 pub mod command;
 pub mod host;
 pub mod load;
@@ -12,6 +13,6 @@ pub mod pinning;
 pub mod rule;
 pub mod series;
 pub mod spec;
-pub mod spin;
 pub mod statistics;
 pub mod verdict;
+pub mod workload;

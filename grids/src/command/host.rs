@@ -4,7 +4,7 @@ use records::Machine;
 
 use super::CommandError;
 use crate::host::Host;
-use crate::spin;
+use crate::clocks::spin;
 
 pub(super) fn host(json: bool) -> Result<u8, CommandError> {
     let machine = Machine::capture();

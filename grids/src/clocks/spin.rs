@@ -9,15 +9,13 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::clocks::bound::CLOCK_SPREAD_PERCENT;
 use crate::statistics::{Summary, summary};
 
 /// Fewer samples than this do not describe a window.
 pub const SAMPLES: usize = 60;
 /// Steps of the chain in one sample: a few milliseconds, long against the clock's own cost.
 pub const STEPS: u64 = 2_000_000;
-/// A window whose samples spread more than this does not carry a comparison (rule V-CLOCK-SPREAD).
-pub const SPREAD_LIMIT_PERCENT: f64 = 5.0;
-
 /// A window of spins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spin {
@@ -30,24 +28,28 @@ pub struct Spin {
 impl Spin {
     /// Whether the window is steady enough for a comparison.
     pub fn is_steady(&self) -> bool {
-        self.step_ns.spread_percent <= SPREAD_LIMIT_PERCENT
+        self.step_ns.spread_percent <= CLOCK_SPREAD_PERCENT
     }
 }
 
-/// Spins for `samples` samples after a warm-up of a tenth as many. `None` when the clock did not move.
+/// Spins for `samples` samples. `None` when the clock did not move.
 pub fn measure(samples: usize, steps: u64) -> Option<Spin> {
+    Some(Spin { steps, step_ns: summary(&sample(samples, steps))? })
+}
+
+/// Nanoseconds of one step in each of `samples` samples, after a warm-up of a tenth as many.
+pub fn sample(samples: usize, steps: u64) -> Vec<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15;
     for _ in 0..samples / 10 {
         state = chain(state, steps);
     }
-    let step_ns: Vec<f64> = (0..samples)
+    (0..samples)
         .map(|_| {
             let start = Instant::now();
             state = black_box(chain(black_box(state), steps));
             start.elapsed().as_nanos() as f64 / steps as f64
         })
-        .collect();
-    Some(Spin { steps, step_ns: summary(&step_ns)? })
+        .collect()
 }
 
 /// `steps` rounds of Marsaglia's xorshift64 (13, 7, 17): six dependent operations each, never zero for a start that is not.

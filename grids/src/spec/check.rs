@@ -45,6 +45,10 @@ fn arms(spec: &Spec) -> Option<String> {
     if let Some(missing) = named.iter().find(|name| !spec.arms.contains_key(**name)) {
         return Some(format!("arm {:?} has no [arms.{}]", missing.0, missing.0));
     }
+    let ids = spec.workload.ids;
+    if ids.to.0 <= ids.from {
+        return Some(format!("[workload] ids: from {} to {} is no choice", ids.from, ids.to.0));
+    }
     let unused = spec.arms.keys().find(|name| !named.contains(name))?;
     Some(format!("[arms.{}] is not compared with anything", unused.0))
 }

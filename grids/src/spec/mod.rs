@@ -89,6 +89,8 @@ pub struct LaunchSpec {
 pub struct ArmSpec {
     /// `plumb`, or an oracle of the registry.
     pub engine: String,
+    /// Another checkpoint than the launch's: the same weights in the container that this engine reads.
+    pub checkpoint: Option<String>,
     /// Another binary than the one just built.
     pub binary: Option<PathBuf>,
     /// More arguments of its command line: the switch of an A/B, for example.
@@ -111,6 +113,18 @@ pub struct WorkloadSpec {
     pub shared_prefix_tokens: u32,
     /// Of the prompts.
     pub seed: u64,
+    /// The token ids that prompts are drawn from: all but special ones, which a server may act upon.
+    pub ids: IdRange,
+}
+
+/// Token ids, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IdRange {
+    /// The first.
+    pub from: u32,
+    /// The last.
+    pub to: Positive,
 }
 
 /// In which order the arms of a block run.

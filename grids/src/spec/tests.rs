@@ -29,7 +29,7 @@ fn what_does_not_parse_is_shown_at_its_line() {
     let reason = "because = \"the margin, to either side\"";
     let found: Vec<String> = [
         with("waves = 2", "wave = 2"),
-        with("seed = 1\n\n[plan]", "seed = 1\nfast = true\n\n[plan]"),
+        with("waves = 2", "waves = 2\nfast = true"),
         with(reason, "because = \" \""),
         with(", because = \"the margin, to either side\"", ""),
         with("percent = 3.0", "percent = 100.0"),

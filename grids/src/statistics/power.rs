@@ -1,6 +1,6 @@
 //! What n pairs can show, and how many pairs it takes.
 
-use super::distribution::{noncentral_t_cdf, t_quantile};
+use super::distribution::{noncentral_t_cdf, normal_cdf, t_quantile};
 use super::estimate::half_width;
 use super::signed_rank;
 
@@ -8,6 +8,9 @@ use super::signed_rank;
 pub const POWER: f64 = 0.8;
 /// More pairs than this are not a plan: the effect lies on the bound.
 pub const MOST_PAIRS: usize = 1000;
+/// How much wider the hull of the rank and the t interval is than the t interval, on one side: 1.03 to 1.04 for 16 to 30 normal
+/// pairs.
+const HULL: f64 = 1.035;
 
 /// The least true log ratio that `pairs` pairs show with probability `power`, for runs with the standard deviation `sigma` of
 /// ln(metric): (t(1 - alpha / 2, n - 1) + t(power, n - 1)) sqrt(2) sigma / sqrt(n). `None` below two pairs.
@@ -49,17 +52,53 @@ pub fn power_of_both(effect: f64, deviation: f64, pairs: usize, alpha: f64) -> f
     }
 }
 
-/// The smallest even number of pairs with which both methods see `effect` with probability `target`; `None` above
-/// [`MOST_PAIRS`].
-pub fn pairs_needed(effect: f64, deviation: f64, alpha: f64, target: f64) -> Option<usize> {
-    // The signed-rank distribution of hundreds is as good as normal: past 60 the t test alone, thinned, is meant.
-    let power = |pairs: usize| {
-        if pairs <= 60 {
-            power_of_both(effect, deviation, pairs, alpha)
-        } else {
-            power(effect, deviation / (3.0 / std::f64::consts::PI).sqrt(), pairs, alpha)
-        }
+/// The probability that a change by `effect` is called one: that the interval of both methods lies beyond F, the larger of
+/// `spec_floor` and what the null arm shows, |estimate| + half width.
+///
+/// Subject and twin share the reference's runs, so that their estimates correlate by 1/2. Given the null estimate z, the sum of
+/// the estimate and both half widths is about normal: its mean is effect less both half widths, its variance 3/4 of a pair's and
+/// what the deviations spread. The integral over z is Simpson's. The half width of both methods' hull is [`HULL`] times the t
+/// interval's.
+pub fn power_beyond_floor(
+    effect: f64,
+    deviation: f64,
+    pairs: usize,
+    alpha: f64,
+    spec_floor: f64,
+) -> f64 {
+    if pairs < signed_rank::needed(alpha).max(3) {
+        return 0.0;
+    }
+    let (n, df) = (pairs as f64, pairs as f64 - 2.0);
+    let error = deviation / n.sqrt();
+    let half = t_quantile(1.0 - alpha / 2.0, df) * HULL * error;
+    // E and variance of s / sigma: sqrt(chi2 / df), by the first terms of their series.
+    let (expected, spread) = (1.0 - 1.0 / (4.0 * df), 1.0 / (2.0 * df));
+    let alone = half * half * spread;
+    let chance = |z: f64| {
+        // The estimates correlate by 1/2, their squared deviations by 1/4.
+        let given = effect.abs() + z / 2.0;
+        let by_null = normal_cdf(
+            (given - 2.0 * half * expected - z.abs())
+                / (0.75 * error * error + 2.0 * (1.0 + 0.25) * alone).sqrt(),
+        );
+        let by_spec = normal_cdf(
+            (given - half * expected - spec_floor) / (0.75 * error * error + alone).sqrt(),
+        );
+        by_null.min(by_spec)
     };
+    let (reach, steps) = (6.0 * error, 200);
+    let at = |step: usize| {
+        let z = reach * (2.0 * step as f64 / f64::from(steps) - 1.0);
+        let weight = if step == 0 || step == steps as usize { 1.0 } else { [2.0, 4.0][step % 2] };
+        weight * chance(z) * (-z * z / (2.0 * error * error)).exp()
+    };
+    let sum: f64 = (0..=steps as usize).map(at).sum();
+    sum * 2.0 * reach / f64::from(steps) / 3.0 / (error * (2.0 * std::f64::consts::PI).sqrt())
+}
+
+/// The smallest even number of pairs of which `power` says at least `target`; `None` above [`MOST_PAIRS`].
+pub fn pairs_needed(power: impl Fn(usize) -> f64, target: f64) -> Option<usize> {
     (4..=MOST_PAIRS).step_by(2).find(|pairs| power(*pairs) >= target)
 }
 
@@ -103,10 +142,10 @@ mod tests {
 
     #[test]
     fn what_is_needed_suffices_and_less_does_not() {
-        let needed = pairs_needed(0.02, 0.014, 0.05, POWER).unwrap();
-        assert!(power_of_both(0.02, 0.014, needed, 0.05) >= POWER);
-        assert!(power_of_both(0.02, 0.014, needed - 2, 0.05) < POWER);
-        assert_eq!(pairs_needed(1e-6, 0.014, 0.05, POWER), None);
+        let power = |pairs| power_of_both(0.02, 0.014, pairs, 0.05);
+        let needed = pairs_needed(power, POWER).unwrap();
+        assert!(power(needed) >= POWER && power(needed - 2) < POWER);
+        assert_eq!(pairs_needed(|_| 0.5, POWER), None);
         let units = units_needed(0.014, 2, 0.01, 0.05).unwrap();
         assert!(
             half_width(0.014, units, 2, 0.05) < 0.01

@@ -26,8 +26,8 @@ pub struct Step {
     pub p: f64,
 }
 
-/// Of values in order of time; `None` of fewer than [`FEWEST`] and of no number.
-pub fn step(values: &[f64], seed: u64) -> Option<Step> {
+/// Of values in order of time; `None` of fewer than [`FEWEST`], of no number, and of a jump whose size is not above `least`.
+pub fn step(values: &[f64], least: f64, seed: u64) -> Option<Step> {
     if values.len() < FEWEST || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -37,6 +37,9 @@ pub fn step(values: &[f64], seed: u64) -> Option<Step> {
     let mut ranks: Vec<i64> = values.iter().map(|value| below(*value) - above(*value)).collect();
     let (after, largest) = split(&ranks);
     let size = median(&values[after..])? - median(&values[..after])?;
+    if size.abs() <= least {
+        return None;
+    }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut as_large = 1;
     for _ in 0..SHUFFLES {
@@ -69,7 +72,7 @@ mod tests {
     #[test]
     fn a_jump_is_found_where_it_is() {
         let values = [0.1, 0.3, 0.2, 0.0, 0.15, 0.25, 0.05, 1.2, 1.1, 1.3, 1.0, 1.25];
-        let found = step(&values, 1).unwrap();
+        let found = step(&values, 0.5, 1).unwrap();
         assert_eq!(found.after, 7);
         close(found.size, 1.05, 1e-12);
         assert!(found.p < 0.01, "{}", found.p);
@@ -77,12 +80,11 @@ mod tests {
 
     #[test]
     fn steady_is_no_jump() {
-        let found = step(&[0.1, 0.3, 0.2, 0.0, 0.15, 0.25, 0.05, 0.22], 1).unwrap();
+        let found = step(&[0.1, 0.3, 0.2, 0.0, 0.15, 0.25, 0.05, 0.22], 0.0, 1).unwrap();
         assert!(found.p > 0.2, "{}", found.p);
-        close(step(&[1.0; 8], 1).unwrap().p, 1.0, 0.0);
-        assert_eq!(
-            (step(&[1.0; 5], 1), step(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 1)),
-            (None, None)
-        );
+        assert_eq!(step(&[1.0; 8], 0.0, 1), None);
+        assert_eq!(step(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0], 1.0, 1), None);
+        assert_eq!(step(&[1.0; 5], 0.0, 1), None);
+        assert_eq!(step(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 0.0, 1), None);
     }
 }

@@ -95,6 +95,8 @@ pub(super) struct Ready {
     sessions: u32,
     /// The plan's, at which the null arm is judged.
     alpha: f64,
+    /// Terminal legs without an outcome, at the end of the plan.
+    to_come: usize,
 }
 
 impl Ready {
@@ -108,8 +110,13 @@ impl Ready {
         let Scope { plan, outcomes, cell, up_to } = *scope;
         let paired = pair(plan, outcomes, cell, comparison, measure(axis), up_to)
             .ok_or(Reason::Few(Insufficient::Unbalanced))?;
-        let estimator =
-            |pairs| Estimator::of(pairs, axis.statistic, plan.seed).map_err(Reason::Few);
+        let estimator = |pairs: &[_]| {
+            let found = Estimator::of(pairs, axis.statistic, plan.seed);
+            found.map_err(|few| match paired.discarded.len() {
+                0 => Reason::Few(few),
+                discarded => Reason::Discarded(discarded),
+            })
+        };
         let time = estimator(&paired.time)?;
         let cycles = paired.cycles.as_deref().map(estimator).transpose()?;
         let mut withheld = Vec::new();
@@ -120,7 +127,8 @@ impl Ready {
         if !paired.discarded.is_empty() {
             withheld.push(Reason::Discarded(paired.discarded.len()));
         }
-        if up_to == plan.pairs() && !scope.has_ended() {
+        let to_come = if up_to == plan.pairs() { scope.ends_to_come() } else { 0 };
+        if to_come > 0 {
             withheld.push(Reason::NotYet);
         }
         let bounds = Bounds {
@@ -130,7 +138,18 @@ impl Ready {
             floor: null.floor,
         };
         let (spec_floor, sessions, alpha) = (axis.floor.log(), plan.sessions, plan.alpha);
-        Ok(Self { paired, time, cycles, bounds, spec_floor, null, withheld, sessions, alpha })
+        Ok(Self {
+            paired,
+            time,
+            cycles,
+            bounds,
+            spec_floor,
+            null,
+            withheld,
+            sessions,
+            alpha,
+            to_come,
+        })
     }
 
     /// The least level at which the intervals give a word; 1 where none does or something withholds it.
@@ -236,7 +255,7 @@ impl Ready {
             Reason::Floor => self.null_needs(),
             Reason::Drift(_) | Reason::Step(_) => Next::Settle,
             Reason::Discarded(pairs) => spread.more(spread.units + pairs),
-            Reason::NotYet => Next::Run(1),
+            Reason::NotYet => Next::Run(self.to_come),
             Reason::Few(_) => spread.more(spread.units),
         }
     }

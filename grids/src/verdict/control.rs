@@ -17,13 +17,17 @@ use crate::statistics::{deviation, floor, mean, median};
 const MOVED: f64 = 0.01;
 /// Over the whole plan, how often the repeated first arm may be taken for another by chance.
 const TERMINAL: f64 = 0.01;
+/// The share of sound series that neither the repeated first arm nor a trend or a jump by chance withholds a word from.
+pub(super) const UNTROUBLED: f64 = 1.0 - TERMINAL - 2.0 * MOVED;
 
 /// What the null arm showed for one axis at one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Null {
-    /// Twin over arm.
+    /// Twin over arm, at the plan's level.
     pub interval: Interval,
+    /// The same at the level shared among all null arms of the plan, by which V-NULL is judged.
+    pub shared: Interval,
     /// F.
     pub floor: f64,
     /// Sample deviation of a unit, for how many more it would take.
@@ -62,9 +66,12 @@ impl Scope<'_> {
         let paired = pair(plan, outcomes, cell, &comparison, measure(axis), up_to)?;
         let found = Estimator::of(&paired.time, axis.statistic, plan.seed).ok()?;
         let interval = found.estimate(plan.alpha).hull();
+        let nulls = (plan.cells.len() * plan.axes.len()).max(1) as f64;
+        let shared = found.estimate(plan.alpha / nulls).hull();
         let sizes = paired.time.iter().map(|pair| pair.log_ratio.abs());
         Some(Null {
             interval,
+            shared,
             floor: floor::floor(axis.floor.log(), interval),
             deviation: found.deviation,
             units: found.units,
@@ -76,7 +83,7 @@ impl Scope<'_> {
     /// V-NULL: two arms that are the same do not differ by more than the margin, or the floor where there is none.
     pub fn null_arm(&self, axis: &Axis, null: &Null) -> Option<Violation> {
         let bound = axis.margin().max(axis.floor.log());
-        let Interval { lower, upper, .. } = null.interval;
+        let Interval { lower, upper, .. } = null.shared;
         (lower > bound || upper < -bound).then(|| {
             let ratio = |log: f64| 100.0 * log.exp_m1();
             let reason = format!(
@@ -175,10 +182,10 @@ impl Scope<'_> {
         .next()
     }
 
-    /// Whether every session's terminal leg has an outcome.
-    pub fn has_ended(&self) -> bool {
-        let mut ends = self.plan.legs_of(self.cell).filter(|leg| leg.role == Role::Terminal);
-        ends.all(|leg| self.outcomes.contains_key(&leg.id))
+    /// How many sessions' terminal legs have no outcome yet.
+    pub fn ends_to_come(&self) -> usize {
+        let ends = self.plan.legs_of(self.cell).filter(|leg| leg.role == Role::Terminal);
+        ends.filter(|leg| !self.outcomes.contains_key(&leg.id)).count()
     }
 
     /// The drift of an arm's runs over a session, where it is believed and larger than the floor.
@@ -192,8 +199,8 @@ impl Scope<'_> {
         let values = self.series(axis, arm).into_iter();
         let values =
             values.map(|series| series.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
-        let found = values.filter_map(|values| step::step(&values, self.plan.seed));
-        found.filter(|step| step.p < MOVED && step.size.abs() > floor).last()
+        let found = values.filter_map(|values| step::step(&values, floor, self.plan.seed));
+        found.filter(|step| step.p < MOVED).last()
     }
 
     /// ln(metric) of an arm's measured runs over time, a series a session.

@@ -9,6 +9,7 @@
 //! | [`decide`] | from an interval to a word |
 //! | [`compared`] | estimates, and why they give no word |
 //! | [`next`] | the cheapest next action |
+//! | [`planner`] | before the first run: how likely a plan is to find an effect, and how many pairs it takes |
 //! | [`text`] | one line each |
 //!
 //! A broken rule comes before all else, and where one is broken there is no number: [`Judged::Void`] has no place for a ratio.
@@ -18,6 +19,7 @@ pub mod control;
 pub mod decide;
 pub mod next;
 pub mod pairing;
+pub mod planner;
 pub mod text;
 pub mod validity;
 pub mod word;
@@ -31,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::rule::{Rule, Violation};
 use crate::series::{Cell, Comparison, Outcomes, Plan, Role};
 use crate::spec::{Axis, Family};
+use crate::statistics::estimate::Insufficient;
 use crate::statistics::{look, multiplicity};
 use compared::Ready;
 use control::Scope;
@@ -126,7 +129,9 @@ enum Stage {
 /// The verdict of a series, from its plan and what became of its legs.
 pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
     let tests: Vec<Test<'_>> = tests(plan);
-    let mut stages: Vec<Stage> = tests.iter().map(|test| stage(plan, outcomes, test)).collect();
+    let plan_sha256 = plan.sha256();
+    let mut stages: Vec<Stage> =
+        tests.iter().map(|test| stage(plan, &plan_sha256, outcomes, test)).collect();
     let nulls = broken_nulls(plan, outcomes);
     if !nulls.is_empty() {
         // Where equals differ the whole series measures something else.
@@ -150,7 +155,7 @@ pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
     });
     Report {
         grid: plan.grid.clone(),
-        plan_sha256: plan.sha256(),
+        plan_sha256,
         tests: plan.tests(),
         verdicts: verdicts.collect(),
     }
@@ -167,10 +172,9 @@ fn tests(plan: &Plan) -> Vec<Test<'_>> {
 }
 
 /// What can be said of a test before the levels are known.
-fn stage(plan: &Plan, outcomes: &Outcomes, test: &Test<'_>) -> Stage {
+fn stage(plan: &Plan, plan_sha256: &str, outcomes: &Outcomes, test: &Test<'_>) -> Stage {
     let Test { cell, comparison, axis } = *test;
-    let metrics: Vec<&str> = [axis.metric.as_str()].to_vec();
-    match obstacle(plan, outcomes, &cell.id, comparison, &metrics, plan.pairs()) {
+    match obstacle(plan, plan_sha256, outcomes, &cell.id, comparison, &axis.metric) {
         Some(Obstacle::Void(broken)) => return void(broken),
         Some(Obstacle::Skipped(missing)) => {
             return Stage::Settled(Judged::Skipped(missing.clone()), Next::Provide(missing));
@@ -192,12 +196,15 @@ fn stage(plan: &Plan, outcomes: &Outcomes, test: &Test<'_>) -> Stage {
         if !broken.is_empty() {
             return void(broken);
         }
-        let few = Reason::Few(crate::statistics::estimate::Insufficient::Pairs(3));
+        let few = Reason::Few(Insufficient::Pairs(3));
         match null.ok_or(few).and_then(|null| Ready::of(&scope, axis, comparison, null)) {
             Ok(ready) => looks.push((place, ready)),
             Err(reason) => {
-                let next = Next::Run(to_come(plan, outcomes, cell, comparison, plan.pairs()));
-                return Stage::Settled(Judged::Unestimated(reason), next);
+                let to_come = to_come(plan, outcomes, cell, comparison, plan.pairs());
+                return Stage::Settled(
+                    Judged::Unestimated(reason),
+                    without_estimate(reason, up_to, to_come),
+                );
             }
         }
     }
@@ -207,6 +214,18 @@ fn stage(plan: &Plan, outcomes: &Outcomes, test: &Test<'_>) -> Stage {
         return Stage::Settled(Judged::Unestimated(Reason::NotYet), Next::Run(legs));
     }
     Stage::Ready(looks)
+}
+
+/// What to do where pairs give no estimate.
+fn without_estimate(reason: Reason, pairs: usize, to_come: usize) -> Next {
+    match reason {
+        Reason::Discarded(_) => Next::EqualiseClocks,
+        _ if to_come > 0 => Next::Run(to_come),
+        Reason::Few(Insufficient::Pairs(least)) => {
+            Next::MorePairs(least.saturating_sub(pairs).max(2).next_multiple_of(2))
+        }
+        _ => Next::MorePairs(2),
+    }
 }
 
 /// How many legs of a comparison, its null arm included, are still to be run up to a block.
@@ -266,7 +285,7 @@ fn rules(broken: &[Violation]) -> Vec<Rule> {
 /// end, whose procedure would need the level of a whole sequence, alpha is shared evenly.
 fn levels(plan: &Plan, stages: &[Stage]) -> Vec<f64> {
     let count = plan.tests().max(1);
-    if plan.looks.len() > 1 {
+    if plan.looks.len() > 1 || count == 1 {
         return vec![plan.alpha / count as f64; stages.len()];
     }
     let decisive = |stage: &Stage| match stage {
@@ -298,6 +317,8 @@ fn conclude(plan: &Plan, looks: &[(usize, Ready)], level: f64) -> (Judged, Next)
     }
 }
 
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -14,20 +14,19 @@ pub enum Obstacle {
     Void(Vec<Violation>),
 }
 
-/// What stands against comparing two arms at a cell by `metrics`, up to a block.
+/// What stands against comparing two arms at a cell by `metric`, in every outcome that there is. `plan_sha256` is the plan's.
 pub fn obstacle(
     plan: &Plan,
+    plan_sha256: &str,
     outcomes: &Outcomes,
     cell: &str,
     comparison: &Comparison,
-    metrics: &[&str],
-    up_to: usize,
+    metric: &str,
 ) -> Option<Obstacle> {
     let arms = [&comparison.reference, &comparison.subject, &plan.null.of, &plan.null.twin];
     let runs: Vec<(&Leg, &Outcome)> = plan
         .legs_of(cell)
         .filter(|leg| leg.role != Role::Discarded && arms.contains(&&leg.arm))
-        .filter(|leg| leg.block.is_none_or(|block| block <= up_to))
         .filter_map(|leg| Some((leg, outcomes.get(&leg.id)?)))
         .collect();
     let missing: Vec<String> = [&comparison.reference, &comparison.subject]
@@ -37,7 +36,6 @@ pub fn obstacle(
     if !missing.is_empty() {
         return Some(Obstacle::Skipped(missing));
     }
-    let plan_sha256 = plan.sha256();
     let mut broken = Vec::new();
     for (leg, outcome) in &runs {
         let at = |reason: &str| format!("{}: {reason}", leg.id);
@@ -50,10 +48,10 @@ pub fn obstacle(
             Ended::Failed(why) => broken.push(Violation::new(Rule::Failed, at(why))),
             Ended::Skipped(why) => broken.push(Violation::new(Rule::Skip, at(why))),
             Ended::Measured(_) => {
-                let none = metrics.iter().filter(|metric| outcome.metric(metric).is_none());
-                broken.extend(none.map(|metric| {
-                    Violation::new(Rule::Metric, at(&format!("{metric} is no positive number")))
-                }));
+                if outcome.metric(metric).is_none() {
+                    let reason = at(&format!("{metric} is no positive number"));
+                    broken.push(Violation::new(Rule::Metric, reason));
+                }
             }
         }
     }

@@ -26,10 +26,12 @@ mod http;
 mod llama_server;
 mod python;
 mod score;
+mod sglang;
 mod start;
 mod together;
 mod variant;
 mod vllm;
+mod vocabulary;
 
 pub use error::LaunchError;
 
@@ -199,6 +201,7 @@ pub fn launch(
         Protocol::LlamaServer => llama_server::start(&start, launch),
         Protocol::Driver => driver::start(&start, launch),
         Protocol::Vllm => vllm::start(&start, launch),
+        Protocol::Sglang => sglang::start(&start, launch),
     };
     Ok(server?)
 }

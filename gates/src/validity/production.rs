@@ -49,6 +49,16 @@ fn is_on(value: &str) -> bool {
     is_said(value) && value != "NONE"
 }
 
+/// Graphs of SGLang that are captured.
+fn is_enabled(value: &str) -> bool {
+    is_said(value) && !matches!(value, "none" | "disabled")
+}
+
+/// An attention of SGLang that is not torch's own.
+fn is_fused(value: &str) -> bool {
+    is_said(value) && !matches!(value, "none" | "torch_native")
+}
+
 fn is_not_eager(value: &str) -> bool {
     is_said(value) && value != "eager"
 }
@@ -65,6 +75,15 @@ const VLLM: [Demand; 6] = [
 /// On a GPU a compiled model without graphs still launches each kernel by itself.
 const VLLM_CUDA: [Demand; 1] =
     [demand(Rule::Eager, "cudagraph_mode", "a mode that uses graphs", "FULL_AND_PIECEWISE", is_on)];
+
+/// Graphs of a step and of pieces of a prompt: what is between the pieces is launched by itself.
+const SGLANG: [Demand; 5] = [
+    demand(Rule::Eager, "decode_cuda_graph", "one that uses graphs", "full", is_enabled),
+    demand(Rule::Eager, "prefill_cuda_graph", "one that uses graphs", "breakable", is_enabled),
+    demand(Rule::Unfused, "attention_backend", "a fused one", "fa3", is_fused),
+    demand(Rule::Backend, "kv_cache_dtype", "told", "auto", is_said),
+    demand(Rule::Backend, "disable_radix_cache", "told", "true", is_said),
+];
 
 /// Its graph is always built as a whole: there is no eager form.
 const LLAMA_SERVER: [Demand; 3] = [
@@ -85,6 +104,7 @@ fn demands(oracle: &Pinned) -> Option<impl Iterator<Item = &'static Demand>> {
     let (demands, more): (&[Demand], &[Demand]) = match declared.launch.as_ref()?.protocol {
         Protocol::Vllm if declared.device == Device::Cuda => (&VLLM, &VLLM_CUDA),
         Protocol::Vllm => (&VLLM, &[]),
+        Protocol::Sglang => (&SGLANG, &[]),
         Protocol::LlamaServer => (&LLAMA_SERVER, &[]),
         Protocol::Driver => (&DRIVER, &[]),
     };
@@ -225,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_stands_in_meets_every_demand() {
-        for name in ["llama-cpp", "transformers", "vllm-cpu", "vllm-cuda"] {
+        for name in ["llama-cpp", "transformers", "vllm-cpu", "vllm-cuda", "sglang"] {
             let oracle = oracle(name);
             let mut identity = vllm(name, &[]);
             identity.settings = in_production(&oracle);
@@ -235,8 +255,27 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_refused() {
+    fn sglang_uses_graphs_and_a_fused_attention_or_is_refused() {
         let oracle = oracle("sglang");
+        let mut identity = vllm("sglang", &[]);
+        identity.settings = in_production(&oracle);
+        for (key, value, rule) in [
+            ("decode_cuda_graph", Some("disabled"), Rule::Eager),
+            ("decode_cuda_graph", None, Rule::Eager),
+            ("prefill_cuda_graph", Some("disabled"), Rule::Eager),
+            ("attention_backend", Some("torch_native"), Rule::Unfused),
+            ("attention_backend", Some("none"), Rule::Unfused),
+            ("kv_cache_dtype", None, Rule::Backend),
+            ("disable_radix_cache", None, Rule::Backend),
+        ] {
+            assert_eq!(rules(&with(&identity, key, value), &oracle), [rule], "{key}");
+        }
+    }
+
+    #[test]
+    fn what_says_nothing_is_refused() {
+        let mut oracle = oracle("sglang");
+        oracle.declared.launch = None;
         assert_eq!(rules(&vllm("sglang", &[]), &oracle), [Rule::Backend]);
     }
 }

@@ -18,6 +18,9 @@ pub enum Variant {
     OtherExecution,
 }
 
+/// What keeps SGLang from keeping prefixes of prompts.
+const NO_PREFIXES: &str = "--disable-radix-cache";
+
 /// A variant in the words of one protocol.
 pub(super) struct Words {
     /// More arguments; of one that occurs twice the last counts.
@@ -31,6 +34,25 @@ impl Words {
     pub(super) fn of(start: &Start<'_>, protocol: Protocol) -> Result<Self, LaunchError> {
         let variant = start.settings.variant;
         let (arguments, settings): (&[&str], &[(&str, &str)]) = match (variant, protocol) {
+            // SGLang keeps prefixes unless it is told not to.
+            (Variant::Pinned, Protocol::Sglang) => {
+                (&[NO_PREFIXES], &[("disable_radix_cache", "true")])
+            }
+            (Variant::PrefixCache, Protocol::Sglang) => (&[], &[("disable_radix_cache", "false")]),
+            (Variant::OtherExecution, Protocol::Sglang) => (
+                &[
+                    NO_PREFIXES,
+                    "--cuda-graph-backend-decode",
+                    "disabled",
+                    "--cuda-graph-backend-prefill",
+                    "disabled",
+                ],
+                &[
+                    ("disable_radix_cache", "true"),
+                    ("decode_cuda_graph", "disabled"),
+                    ("prefill_cuda_graph", "disabled"),
+                ],
+            ),
             // llama.cpp's server is told with each request what to keep.
             (Variant::Pinned, _) | (Variant::PrefixCache, Protocol::LlamaServer) => (&[], &[]),
             (Variant::PrefixCache, Protocol::Vllm) => (

@@ -8,6 +8,7 @@ use super::http::Http;
 use super::start::{Attempt, Start, with_port};
 use super::together::together;
 use super::variant::{Variant, Words};
+use super::vocabulary::Vocabulary;
 use super::{Client, LaunchError, MODEL, Server, answer as common, container, python};
 use crate::registry::{Attach, Device, LaunchSpec, Provisioner};
 use crate::verbs::{
@@ -110,29 +111,16 @@ fn attached(
 struct VllmClient {
     http: Http,
     model: String,
-    /// Tokens of the model's head.
-    vocabulary: usize,
-    /// Texts that the tokenizer reads as one token wherever they stand.
-    added: Vec<String>,
+    vocabulary: Vocabulary,
     /// Whether the server keeps prefixes of prompts, and says how much of each it had.
     keeps_prefixes: bool,
 }
 
 impl VllmClient {
     fn new(http: Http, start: &Start<'_>, model: &str) -> Self {
-        let file = |name: &str| -> Value {
-            let bytes = std::fs::read(start.checkpoint.path.join(name)).unwrap_or_default();
-            serde_json::from_slice(&bytes).unwrap_or_default()
-        };
-        let added = file("tokenizer.json");
-        let added = added.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
-        let added =
-            added.filter_map(|token| Some(token.get("content")?.as_str()?.to_owned())).collect();
-        let config = file("config.json");
-        let size = config.get("vocab_size").or_else(|| config.pointer("/text_config/vocab_size"));
-        let vocabulary = size.and_then(Value::as_u64).map_or(usize::MAX, |size| size as usize);
+        let vocabulary = Vocabulary::read(&start.checkpoint.path);
         let keeps_prefixes = start.settings.variant == Variant::PrefixCache;
-        Self { http, model: model.to_owned(), vocabulary, added, keeps_prefixes }
+        Self { http, model: model.to_owned(), vocabulary, keeps_prefixes }
     }
 }
 
@@ -149,7 +137,7 @@ impl VllmClient {
             "stream": false,
         });
         let found = self.http.post(verb, "/v1/completions", &body)?;
-        answer::prompt_rows(&found, ids.len(), self.vocabulary)
+        answer::prompt_rows(&found, ids.len(), self.vocabulary.size)
             .map_err(|fault| self.http.malformed(verb, fault))
     }
 }
@@ -162,7 +150,7 @@ impl Client for VllmClient {
     fn tokenize(&mut self, text: &str, add: bool, parse: bool) -> Result<Vec<u32>, VerbError> {
         let verb = "tokenize";
         // The server always reads special tokens, so without them it has an answer only where there are none.
-        if !parse && self.added.iter().any(|added| text.contains(added.as_str())) {
+        if !parse && self.vocabulary.has_added(text) {
             return Err(self.http.unanswerable(verb, format!("{text:?} without special tokens")));
         }
         let body = json!({"model": self.model, "prompt": text, "add_special_tokens": add});
@@ -244,7 +232,7 @@ impl VllmClient {
         });
         let found = self.http.post(verb, "/v1/completions", &body)?;
         answer::prefilled(&found, request)
-            .and_then(|steps| common::prefilled(steps, request, self.vocabulary))
+            .and_then(|steps| common::prefilled(steps, request, self.vocabulary.size))
             .map_err(|fault| self.http.malformed(verb, fault))
     }
 
@@ -271,7 +259,7 @@ impl VllmClient {
         }
         let found = self.http.post(verb, "/v1/completions", &body)?;
         let completion = answer::completion(&found, request)
-            .and_then(|completion| common::complete(completion, request, self.vocabulary))
+            .and_then(|completion| common::complete(completion, request, self.vocabulary.size))
             .map_err(|fault| self.http.malformed(verb, fault))?;
         Ok((completion, found))
     }

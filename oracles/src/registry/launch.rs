@@ -14,7 +14,7 @@ pub struct LaunchSpec {
     /// How it is spoken to.
     pub protocol: Protocol,
     /// What is run: of `llama-server` an executable among the targets, of `driver` a script in `oracles/drivers/`, of
-    /// `vllm` a Python module.
+    /// `vllm` and `sglang` a Python module.
     pub executable: String,
     /// Arguments of every launch.
     pub arguments: Vec<String>,
@@ -42,6 +42,8 @@ pub enum Protocol {
     Driver,
     /// vLLM's HTTP server.
     Vllm,
+    /// SGLang's HTTP server.
+    Sglang,
 }
 
 impl Protocol {
@@ -51,6 +53,7 @@ impl Protocol {
             Self::LlamaServer => "llama-server",
             Self::Driver => "driver",
             Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
         }
     }
 }
@@ -63,7 +66,7 @@ impl LaunchSpec {
                 [("build", !self.build.is_empty()), ("settings", !self.settings.is_empty())]
             }
             Protocol::Driver => [("", false), ("", false)],
-            Protocol::Vllm => {
+            Protocol::Vllm | Protocol::Sglang => {
                 [("build", !self.build.is_empty()), ("cpu-features", !self.cpu_features.is_empty())]
             }
         };
@@ -77,7 +80,7 @@ impl LaunchSpec {
                 Err(SpecError::value(path, "launch.executable", "one of build.targets", &found))
             }
             Protocol::Driver => spec::check_inner_path(path, "launch.executable", &self.executable),
-            Protocol::LlamaServer | Protocol::Vllm => Ok(()),
+            Protocol::LlamaServer | Protocol::Vllm | Protocol::Sglang => Ok(()),
         }
     }
 }

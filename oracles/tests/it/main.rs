@@ -10,5 +10,6 @@ mod hub;
 mod installation;
 mod launch;
 mod live;
+mod sglang;
 mod specs;
 mod venv;

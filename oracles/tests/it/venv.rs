@@ -20,6 +20,7 @@ use crate::fixture::Place;
 
 const DRIVER: &str = include_str!("stand_ins/driver.py");
 const VLLM: &str = include_str!("stand_ins/vllm.py");
+const SGLANG: &str = include_str!("stand_ins/sglang.py");
 const HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The minor version of the machine's `python3`.
@@ -70,17 +71,20 @@ fn install_uv(place: &Place, script: &str) {
 
 /// What a good installation of the lock looks like.
 fn good_uv(place: &Place) {
-    let source = place.dir.path().join("vllm.py");
-    fs::write(&source, VLLM).unwrap();
+    let source = |name: &str, text: &str| {
+        let path = place.dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (vllm, sglang) = (source("vllm.py", VLLM), source("sglang.py", SGLANG));
     let script = format!(
         "mkdir -p $site/pkg; echo 'X = 1' > $site/pkg/__init__.py; echo data > $site/pkg/data.bin; \
-         cp {} $site/stand_in_vllm.py; echo 'Installed 1 package'",
-        source.display()
+         cp {vllm} $site/stand_in_vllm.py; cp {sglang} $site/stand_in_sglang.py; echo 'Installed 1 package'"
     );
     install_uv(place, &script);
 }
 
-fn provisioned(place: &Place, launch: &str) -> Provisioned {
+pub(crate) fn provisioned(place: &Place, launch: &str) -> Provisioned {
     let spec = declare(place, launch);
     good_uv(place);
     let drivers = place.home.root.join("oracles/drivers");
@@ -96,7 +100,7 @@ pub(crate) fn folder(place: &Place) -> Checkpoint {
     Checkpoint { name: "model".to_owned(), path, sha256: String::new(), bytes: 0 }
 }
 
-fn settings(fault: &str) -> LaunchSettings {
+pub(crate) fn settings(fault: &str) -> LaunchSettings {
     LaunchSettings {
         arguments: vec!["--stand-in".to_owned(), fault.to_owned()],
         ready_timeout: Duration::from_secs(30),
@@ -105,7 +109,7 @@ fn settings(fault: &str) -> LaunchSettings {
     }
 }
 
-fn start(
+pub(crate) fn start(
     place: &Place,
     oracle: &Provisioned,
     settings: &LaunchSettings,
@@ -113,7 +117,11 @@ fn start(
     launch(&place.home, oracle, &folder(place), settings, Progress::Silent)
 }
 
-fn failed(place: &Place, oracle: &Provisioned, settings: &LaunchSettings) -> LaunchError {
+pub(crate) fn failed(
+    place: &Place,
+    oracle: &Provisioned,
+    settings: &LaunchSettings,
+) -> LaunchError {
     match start(place, oracle, settings) {
         Err(Error::Launch(error)) => error,
         other => panic!("expected a launch error, found {other:?}"),

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::outcome::{Outcome, Outcomes};
+use super::outcome::{Ended, Outcome, Outcomes};
 use super::plan::{Leg, Plan};
 
 /// A series on disk.
@@ -54,6 +54,12 @@ pub enum StateError {
     /// The leg is not in the plan.
     #[error("leg {leg:?} is not in the plan")]
     NoLeg {
+        /// Its id.
+        leg: String,
+    },
+    /// The outcome would not read back as it is.
+    #[error("the outcome of leg {leg:?} has a time or a clock that is no finite number")]
+    NotFinite {
         /// Its id.
         leg: String,
     },
@@ -112,18 +118,26 @@ impl State {
         plan.legs.iter().filter(|leg| !self.outcomes.contains_key(&leg.id))
     }
 
-    /// Keeps the outcome of a leg, for good.
-    pub fn keep(&mut self, plan: &Plan, leg: &str, outcome: Outcome) -> Result<(), StateError> {
+    /// Keeps the outcome of a leg, for good. A metric that is no finite number is kept as absent: JSON has none, and to the judge it
+    /// is the same.
+    pub fn keep(&mut self, plan: &Plan, leg: &str, mut outcome: Outcome) -> Result<(), StateError> {
         let known = plan.legs.iter().find(|own| own.id == leg);
         let known = known.ok_or_else(|| StateError::NoLeg { leg: leg.to_owned() })?;
         let path = self.file(known);
         if self.outcomes.contains_key(leg) || path.exists() {
             return Err(StateError::Twice { path });
         }
+        if let Ended::Measured(metrics) = &mut outcome.ended {
+            metrics.retain(|_, value| value.is_finite());
+        }
         let text = serde_json::to_string(&outcome).map_err(std::io::Error::from);
         let text = text.map_err(failed("write", &path))?;
         let digest = records::sha256_hex(text.as_bytes());
-        write(&path, format!("{digest}\n{text}\n").as_bytes())?;
+        let bytes = format!("{digest}\n{text}\n");
+        if whole(bytes.as_bytes()).as_ref() != Some(&outcome) {
+            return Err(StateError::NotFinite { leg: leg.to_owned() });
+        }
+        write(&path, bytes.as_bytes())?;
         self.outcomes.insert(leg.to_owned(), outcome);
         Ok(())
     }
@@ -189,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::rule::{Rule, Violation};
-    use crate::series::outcome::{Clock, Ended};
+    use crate::series::outcome::Clock;
 
     fn plan() -> Plan {
         let text =
@@ -253,6 +267,22 @@ mod tests {
         }
         let mut again = State::open(folder.path(), &plan).unwrap();
         again.keep(&plan, &leg.id, outcome(&plan)).unwrap();
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_absent_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan();
+        let mut state = State::open(folder.path(), &plan).unwrap();
+        let metrics = BTreeMap::from([("rate".to_owned(), f64::NAN), ("ttft".to_owned(), 1.0)]);
+        let odd = Outcome { ended: Ended::Measured(metrics), ..outcome(&plan) };
+        state.keep(&plan, &plan.legs[0].id, odd).unwrap();
+        let again = State::open(folder.path(), &plan).unwrap();
+        assert_eq!(again.outcomes()[&plan.legs[0].id].metric("rate"), None);
+        assert_eq!(again.outcomes()[&plan.legs[0].id].metric("ttft"), Some(1.0));
+        let odd = Outcome { at_s: f64::INFINITY, ..outcome(&plan) };
+        let refused = state.keep(&plan, &plan.legs[1].id, odd).unwrap_err();
+        assert!(matches!(refused, StateError::NotFinite { .. }), "{refused}");
     }
 
     #[test]

@@ -6,11 +6,35 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The estimate.
+    #[serde(deserialize_with = "open::none")]
     pub estimate: f64,
     /// The lower bound.
+    #[serde(deserialize_with = "open::below")]
     pub lower: f64,
     /// The upper bound.
+    #[serde(deserialize_with = "open::above")]
     pub upper: f64,
+}
+
+/// JSON has no infinity and writes `null` for it; here it is read back.
+pub(crate) mod open {
+    use serde::{Deserialize, Deserializer};
+
+    fn or<'de, D: Deserializer<'de>>(from: D, open: f64) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(from)?.unwrap_or(open))
+    }
+
+    pub(crate) fn none<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        or(from, f64::NAN)
+    }
+
+    pub(crate) fn below<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        or(from, f64::NEG_INFINITY)
+    }
+
+    pub(crate) fn above<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        or(from, f64::INFINITY)
+    }
 }
 
 impl Interval {
@@ -64,6 +88,14 @@ mod tests {
         assert_eq!(a.hull(b), Interval { estimate: 1.0, lower: 0.5, upper: 2.25 });
         let none = Interval { estimate: 0.0, lower: f64::NAN, upper: f64::NAN };
         assert!(!none.is_within(1e9) && !a.hull(none).is_within(1e9) && !none.hull(a).is_bounded());
+    }
+
+    #[test]
+    fn an_open_bound_reads_back() {
+        let open = Interval { estimate: 0.1, lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+        let json = serde_json::to_string(&open).unwrap();
+        assert_eq!(json, r#"{"estimate":0.1,"lower":null,"upper":null}"#);
+        assert_eq!(serde_json::from_str::<Interval>(&json).unwrap(), open);
     }
 
     #[test]

@@ -27,8 +27,9 @@ pub fn holm_levels(p_values: &[f64], alpha: f64) -> Vec<f64> {
 pub fn benjamini_hochberg_level(p_values: &[f64], alpha: f64) -> f64 {
     let count = p_values.len().max(1) as f64;
     let sorted = ascending(p_values).into_iter().map(|index| p_values[index]);
-    let reached = sorted.enumerate().filter(|(rank, p)| *p <= (rank + 1) as f64 * alpha / count);
-    reached.last().map_or(1.0, |(rank, _)| (rank + 1) as f64) * alpha / count
+    let mut reached =
+        sorted.enumerate().filter(|(rank, p)| *p <= (rank + 1) as f64 * alpha / count);
+    reached.next_back().map_or(1.0, |(rank, _)| (rank + 1) as f64) * alpha / count
 }
 
 /// Indices by ascending value, NaN last.

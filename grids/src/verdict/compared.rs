@@ -12,7 +12,7 @@ use crate::spec::{Axis, Claim};
 use crate::statistics::estimate::{Estimate, Estimator, Insufficient};
 use crate::statistics::interval::Interval;
 use crate::statistics::power::units_needed;
-use crate::statistics::{sign_test, signed_rank};
+use crate::statistics::{mean, median, sign_test, signed_rank};
 
 /// Halvings of the search for the least level at which a comparison has a word.
 const HALVINGS: usize = 40;
@@ -41,6 +41,33 @@ pub enum Reason {
     NotYet,
     /// There is no estimate.
     Few(Insufficient),
+}
+
+/// What else one may like to see. Nothing is decided by it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// Every pair in order of time, (reference, subject), in the unit of the metric.
+    pub values: Vec<(f64, f64)>,
+    /// Subject over reference, of medians; as measured, not turned.
+    pub of_medians: Option<f64>,
+    /// Of means.
+    pub of_means: Option<f64>,
+    /// Of least values.
+    pub of_minima: Option<f64>,
+}
+
+impl Described {
+    fn of(values: &[(f64, f64)]) -> Self {
+        let (reference, subject): (Vec<f64>, Vec<f64>) = values.iter().copied().unzip();
+        let ratio = |of: &dyn Fn(&[f64]) -> Option<f64>| Some(of(&subject)? / of(&reference)?);
+        Self {
+            values: values.to_vec(),
+            of_medians: ratio(&median),
+            of_means: ratio(&mean),
+            of_minima: ratio(&|values| values.iter().copied().reduce(f64::min)),
+        }
+    }
 }
 
 /// A comparison: the only place of a ratio.
@@ -73,6 +100,8 @@ pub struct Compared {
     pub slot_effect: f64,
     /// p-value of the sign test, as a sanity check.
     pub sign_p: Option<f64>,
+    /// What decides nothing.
+    pub described: Described,
 }
 
 impl Compared {
@@ -161,9 +190,9 @@ impl Ready {
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(without, with);
             if self.stated(middle.exp()).is_established() {
-                with = middle
+                with = middle;
             } else {
-                without = middle
+                without = middle;
             }
         }
         with.exp()
@@ -224,6 +253,7 @@ impl Ready {
             null: self.null.interval,
             slot_effect: self.time.slot_effect,
             sign_p: sign_test::p_value(&differences),
+            described: Described::of(&self.paired.values),
         };
         (compared, next)
     }

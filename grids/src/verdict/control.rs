@@ -156,30 +156,30 @@ impl Scope<'_> {
 
     /// V-TERMINAL: in each session the first arm, repeated at the end, is within the prediction interval of its own runs, or
     /// within the floor.
-    pub fn terminal(&self, axis: &Axis, floor: f64) -> Option<Violation> {
+    pub fn terminal(&self, axis: &Axis, floor: f64) -> Vec<Violation> {
+        let ends = self.plan.legs_of(self.cell).filter(|leg| leg.role == Role::Terminal);
+        let off = |leg: &Leg| {
+            let off = self.off_at_end(axis, leg, floor)?;
+            let percent = 100.0 * off.exp_m1();
+            let reason = format!("{}: {} {percent:+.2} % off its own runs", leg.id, axis.metric);
+            Some(Violation::new(Rule::Terminal, reason))
+        };
+        ends.filter_map(off).collect()
+    }
+
+    /// By how much a terminal leg is off, as a log ratio, where that is more than chance and the floor.
+    fn off_at_end(&self, axis: &Axis, leg: &Leg, floor: f64) -> Option<f64> {
         let plan = self.plan;
+        let log = |outcome: &Outcome| outcome.metric(&axis.metric).map(f64::ln);
+        let last = log(self.outcomes.get(&leg.id)?)?;
+        let own = self.runs(&leg.arm).into_iter().filter(|(own, _)| own.session == leg.session);
+        let before = own.map(|(_, outcome)| log(outcome)).collect::<Option<Vec<f64>>>()?;
+        let n = before.len() as f64;
         let checks = plan.cells.len() * plan.axes.len() * plan.sessions as usize;
-        let ends = plan.legs_of(self.cell).filter(|leg| leg.role == Role::Terminal);
-        ends.filter_map(|leg| {
-            let last = self.outcomes.get(&leg.id)?.metric(&axis.metric)?.ln();
-            let own = self.runs(&leg.arm).into_iter().filter(|(own, _)| own.session == leg.session);
-            let before = own.map(|(_, outcome)| Some(outcome.metric(&axis.metric)?.ln()));
-            let before = before.collect::<Option<Vec<f64>>>()?;
-            let n = before.len() as f64;
-            let spread = deviation(&before)? * (1.0 + 1.0 / n).sqrt();
-            let bound = t_quantile(1.0 - TERMINAL / checks as f64 / 2.0, n - 1.0) * spread;
-            let off = last - mean(&before)?;
-            (off.abs() > bound.max(floor)).then(|| {
-                let reason = format!(
-                    "{}: {} {:+.2} % off its own runs",
-                    leg.id,
-                    axis.metric,
-                    100.0 * off.exp_m1()
-                );
-                Violation::new(Rule::Terminal, reason)
-            })
-        })
-        .next()
+        let quantile = t_quantile(1.0 - TERMINAL / checks as f64 / 2.0, n - 1.0);
+        let bound = quantile * deviation(&before)? * (1.0 + 1.0 / n).sqrt();
+        let off = last - mean(&before)?;
+        (off.abs() > bound.max(floor)).then_some(off)
     }
 
     /// How many sessions' terminal legs have no outcome yet.
@@ -190,8 +190,8 @@ impl Scope<'_> {
 
     /// The drift of an arm's runs over a session, where it is believed and larger than the floor.
     pub fn drifted(&self, axis: &Axis, arm: &str, floor: f64) -> Option<Drift> {
-        let found = self.series(axis, arm).into_iter().filter_map(|series| drift::drift(&series));
-        found.filter(|drift| drift.p < MOVED && drift.over_series.abs() > floor).last()
+        let mut found = self.series(axis, arm).into_iter().filter_map(|series| drift::drift(&series));
+        found.find(|drift| drift.p < MOVED && drift.over_series.abs() > floor)
     }
 
     /// The jump of an arm's runs within a session, where it is believed and larger than the floor.
@@ -199,8 +199,8 @@ impl Scope<'_> {
         let values = self.series(axis, arm).into_iter();
         let values =
             values.map(|series| series.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
-        let found = values.filter_map(|values| step::step(&values, floor, self.plan.seed));
-        found.filter(|step| step.p < MOVED).last()
+        let mut found = values.filter_map(|values| step::step(&values, floor, self.plan.seed));
+        found.find(|step| step.p < MOVED)
     }
 
     /// ln(metric) of an arm's measured runs over time, a series a session.

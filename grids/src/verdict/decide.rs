@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word::Word;
 use crate::spec::Claim;
-use crate::statistics::interval::Interval;
+use crate::statistics::interval::{Interval, open};
 
 /// The bounds of one axis, as log ratios turned so that above 0 is better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,8 @@ pub struct Bounds {
     pub margin: f64,
     /// e: how different is still the same.
     pub equivalence: Option<f64>,
-    /// F: what the set-up shows between equals.
+    /// F: what the set-up shows between equals; infinite where it shows nothing.
+    #[serde(deserialize_with = "open::above")]
     pub floor: f64,
 }
 

@@ -42,6 +42,8 @@ pub struct Paired {
     pub time: Vec<Pair>,
     /// In cycles; none where a clock was not seen, or has no part in the metric.
     pub cycles: Option<Vec<Pair>>,
+    /// The values of both arms, in the unit of the metric: (reference, subject).
+    pub values: Vec<(f64, f64)>,
     /// DISCARD: the clocks were apart.
     pub discarded: Vec<Discard>,
 }
@@ -77,7 +79,12 @@ pub fn pair(
     measure: Measure<'_>,
     up_to: usize,
 ) -> Option<Paired> {
-    let mut paired = Paired { time: Vec::new(), cycles: Some(Vec::new()), discarded: Vec::new() };
+    let mut paired = Paired {
+        time: Vec::new(),
+        cycles: Some(Vec::new()),
+        values: Vec::new(),
+        discarded: Vec::new(),
+    };
     for (block, runs) in blocks(plan, outcomes, cell, up_to) {
         let of = |arm: &str| runs.iter().find(|(leg, _)| leg.arm == arm).copied();
         let (reference, subject) = (of(&comparison.reference)?, of(&comparison.subject)?);
@@ -85,6 +92,8 @@ pub fn pair(
             paired.discarded.push(discard);
             continue;
         }
+        let value = |run: Run<'_>| run.1.metric(measure.metric);
+        paired.values.push((value(reference)?, value(subject)?));
         paired.time.push(of_runs(reference, subject, measure, |_| Some(1.0))?);
         let cycles = of_runs(reference, subject, measure, |outcome| {
             outcome.clock.map(|clock| clock.mean).filter(|_| measure.scale != Scale::Clockless)

@@ -133,7 +133,9 @@ proptest! {
         let swapped = Plan { comparisons: vec![Comparison { reference: subject, subject: reference }], ..plan.clone() };
         let mut outcomes = outcomes;
         let sha256 = swapped.sha256();
-        outcomes.values_mut().for_each(|outcome| outcome.plan_sha256.clone_from(&sha256));
+        for outcome in outcomes.values_mut() {
+            outcome.plan_sha256.clone_from(&sha256);
+        }
         let backwards = judge(&swapped, &outcomes);
         if let (Judged::Compared(a), Judged::Compared(b)) = (&only(&forwards).judged, &only(&backwards).judged) {
             prop_assert!((a.ratio() * b.ratio() - 1.0).abs() < 1e-12);
@@ -307,6 +309,20 @@ fn an_odd_statistic_is_resampled() {
     let plan = ab(&Ab { pairs: 20, statistic: "odd", ..PARITY });
     let report = judge(&plan, &simulate(&plan, &model(-0.05), 2));
     assert_eq!(compared(&report).word, Word::Fail);
+}
+
+/// A report reads back, unbounded intervals and all.
+#[test]
+fn a_report_reads_back() {
+    for pairs in [4, 10] {
+        let plan = ab(&Ab { pairs, ..PARITY });
+        let report = judge(&plan, &simulate(&plan, &model(0.0), 2));
+        let json = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+        let described = &compared(&report).described;
+        assert_eq!(described.values.len(), pairs as usize);
+        assert!((described.of_medians.unwrap() - 1.0).abs() < 0.01);
+    }
 }
 
 /// One cell at p about 3 %: alone it has a word, among twelve it has none, and the level says why.

@@ -143,4 +143,32 @@ mod tests {
         }
         assert_eq!(levels(Boundary::Pocock, &[5, 9], f64::NAN), None);
     }
+
+    /// 2000 series of equals, looked at after 8, 14 and 20 values by the t interval: with the levels of the boundary one look or
+    /// another is wrong 5 % of the time; at 5 % each, 10 %.
+    #[test]
+    fn all_looks_together_miss_as_often_as_alpha_says() {
+        use rand::{RngExt, SeedableRng};
+        let at = [8, 14, 20];
+        let wrong = |levels: &[f64]| {
+            let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(20);
+            let series = (0..2000).filter(|_| {
+                let values: Vec<f64> =
+                    (0..20).map(|_| normal_quantile(random.random_range(1e-12..1.0))).collect();
+                at.iter().zip(levels).any(|(n, level)| {
+                    let found = crate::statistics::student::interval(&values[..*n], *level);
+                    found.is_some_and(|found| found.lower > 0.0 || found.upper < 0.0)
+                })
+            });
+            series.count()
+        };
+        for boundary in [Boundary::Pocock, Boundary::ObrienFleming] {
+            let count = wrong(&levels(boundary, &at, 0.05).unwrap());
+            assert!(
+                (75..=126).contains(&count),
+                "{boundary:?}: {count}, not the 99 % interval of 5 %"
+            );
+        }
+        assert!(wrong(&[0.05; 3]) > 160);
+    }
 }

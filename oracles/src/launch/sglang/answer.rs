@@ -14,7 +14,11 @@ pub(super) fn completion(answer: &Value, request: &CompletionRequest) -> Result<
         Some("length") => FinishReason::Length,
         Some("stop") => FinishReason::Stop,
         _ => {
-            return Err(Fault::new("meta_info.finish_reason.type", "length or stop", shown(reason)));
+            return Err(Fault::new(
+                "meta_info.finish_reason.type",
+                "length or stop",
+                shown(reason),
+            ));
         }
     };
     let counted = count(answer, "completion_tokens")?;

@@ -2,10 +2,12 @@
 //!
 //! Exit status: 0 done or within bounds, 1 out of bounds, 2 usage or program error, 4 void: the client was at its limit, 5 empty.
 
+mod certify;
 mod error;
 mod host;
 mod load;
 mod mock;
+mod selftest;
 
 pub use error::CommandError;
 
@@ -43,6 +45,10 @@ enum Command {
     Load(Box<load::LoadArguments>),
     /// Serve completions of known timing, or known faults, until Ctrl-C
     Mock(mock::MockArguments),
+    /// Hold the client against every mode of the mock. Exit status 1: one is out of bounds
+    Selftest(selftest::SelftestArguments),
+    /// Hold the client against the mock at one load. Exit status 4: it is at its limit there
+    Certify(certify::CertifyArguments),
 }
 
 /// Parses the command line, does what it says, and gives the exit status.
@@ -60,6 +66,8 @@ pub fn main() -> u8 {
         Command::List => print("empty: no grids yet\n").map(|()| EMPTY),
         Command::Load(arguments) => load::load(&arguments),
         Command::Mock(arguments) => mock::mock(&arguments),
+        Command::Selftest(arguments) => selftest::selftest(&arguments),
+        Command::Certify(arguments) => certify::run(&arguments),
     };
     status.unwrap_or_else(|error| {
         complain(&format!("error: {}", chain(&error)));

@@ -11,6 +11,7 @@ pub mod metric;
 pub mod mock;
 pub mod pinning;
 pub mod rule;
+pub mod selftest;
 pub mod series;
 pub mod spec;
 pub mod statistics;

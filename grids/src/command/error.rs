@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::load::plan::LoadError;
 use crate::load::request::TargetError;
 use crate::mock::MockError;
+use crate::selftest::collect::CollectError;
 
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,9 @@ pub enum CommandError {
     /// The mock.
     #[error(transparent)]
     Mock(#[from] MockError),
+    /// A case of the self-test, or a certificate.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
     /// What a machine says of itself.
     #[error(transparent)]
     Canonical(#[from] std::io::Error),

@@ -19,6 +19,6 @@ pub mod sse;
 pub mod trace;
 
 mod connection;
-mod stream;
+pub mod stream;
 pub(crate) mod timers;
 mod worker;

@@ -122,7 +122,7 @@ fn sample(device: &Device<'_>, at_ns: u64) -> Sample {
         at_ns,
         sm_mhz: device.clock_info(Clock::SM).ok(),
         memory_mhz: device.clock_info(Clock::Memory).ok(),
-        reasons: reasons(device.current_throttle_reasons_strict()),
+        reasons: reasons(&device.current_throttle_reasons_strict()),
         power_mw: device.power_usage().ok(),
         energy_mj: device.total_energy_consumption().ok(),
         temperature_c: device.temperature(TemperatureSensor::Gpu).ok(),
@@ -133,10 +133,10 @@ fn sample(device: &Device<'_>, at_ns: u64) -> Sample {
 }
 
 /// All bits, those that the wrapper has no name for included: an unknown reason is no absent one.
-fn reasons(found: Result<ThrottleReasons, NvmlError>) -> Option<u64> {
+fn reasons(found: &Result<ThrottleReasons, NvmlError>) -> Option<u64> {
     match found {
         Ok(reasons) => Some(reasons.bits()),
-        Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Some(bits),
+        Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Some(*bits),
         Err(_) => None,
     }
 }
@@ -194,9 +194,9 @@ mod tests {
 
     #[test]
     fn unknown_reasons_are_kept_and_absent_ones_are_absent() {
-        assert_eq!(reasons(Ok(ThrottleReasons::GPU_IDLE)), Some(1));
-        assert_eq!(reasons(Err(NvmlError::IncorrectBits(Bits::U64(0x4_0000)))), Some(0x4_0000));
-        assert_eq!(reasons(Err(NvmlError::NotSupported)), None);
+        assert_eq!(reasons(&Ok(ThrottleReasons::GPU_IDLE)), Some(1));
+        assert_eq!(reasons(&Err(NvmlError::IncorrectBits(Bits::U64(0x4_0000)))), Some(0x4_0000));
+        assert_eq!(reasons(&Err(NvmlError::NotSupported)), None);
     }
 
     /// Whatever the machine: without a GPU nothing, with one a first and a last sample and numbers that a GPU can have.

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn evicts_a_file() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(&[7; 1 << 20]).unwrap();
+        file.write_all(&vec![7; 1 << 20]).unwrap();
         let before = resident(file.path()).bytes;
         evict(file.path()).unwrap();
         let after = resident(file.path()).bytes;

@@ -40,6 +40,7 @@ pub struct Open {
 
 impl Open {
     /// Opens one: spins for about half a second, then reads the counters and starts the GPU's sampler.
+    #[expect(clippy::self_named_constructors, reason = "a window is opened, and then it is open")]
     pub fn open() -> Self {
         Self {
             spin: spin::sample(spin::SAMPLES, spin::STEPS),

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::statistics;
+use crate::statistics::quantile::{Quantile, nearest_rank, quantile, samples_needed, with_failed};
 
 /// The percentiles that are reported.
 pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 
-/// A percentile is printed when a two-sided interval of this confidence around it exists.
-pub const CONFIDENCE: f64 = 0.95;
+/// A percentile is printed when a two-sided interval around it exists that misses with this probability.
+pub const ALPHA: f64 = 0.05;
 
 /// One percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub struct Percentile {
     pub p: f64,
     /// Linear interpolation at (n - 1) p / 100; `None` below the floor.
     pub value_ms: Option<f64>,
+    /// The order statistics that bound it at 95 %, for samples of one a request: pooled ones are not independent.
+    pub between_ms: Option<(f64, f64)>,
     /// How many independent samples it takes.
     pub needs: usize,
 }
@@ -51,7 +54,13 @@ impl Distribution {
             let needs = floor(p);
             let value_ms =
                 statistics::percentile(&values, p).filter(|_| requests.min(values.len()) >= needs);
-            Percentile { p, value_ms, needs }
+            let between_ms = match quantile(&values, p, ALPHA) {
+                Some(Quantile::Known { lower, upper, .. }) if requests == values.len() => {
+                    Some((lower, upper))
+                }
+                _ => None,
+            };
+            Percentile { p, value_ms, between_ms, needs }
         });
         Some(Self {
             n: values.len(),
@@ -84,12 +93,10 @@ impl std::fmt::Display for Percentile {
     }
 }
 
-/// Independent samples below which no two-sided interval of [`CONFIDENCE`] around the percentile exists, because even all of them
-/// lie on one side too often: the smallest n with q^n <= (1 - confidence) / 2 for the larger tail share q. 6, 36, 72, 368 and 3,688
-/// for p50, p90, p95, p99 and p99.9.
+/// Independent samples below which no two-sided interval around the percentile exists: 6, 36, 72, 368 and 3,688 for p50, p90, p95,
+/// p99 and p99.9. No percentile at all below 0 and above 100 has ever enough.
 pub fn floor(p: f64) -> usize {
-    let share = (p / 100.0).max(1.0 - p / 100.0);
-    (((1.0 - CONFIDENCE) / 2.0).ln() / share.ln()).ceil() as usize
+    samples_needed(p, ALPHA).map_or(usize::MAX, |needed| needed as usize)
 }
 
 /// The percentile `p` by nearest rank over all requests, with those that failed as infinitely slow.
@@ -113,10 +120,10 @@ pub fn adjusted(values: &[f64], failed: usize, p: f64) -> Adjusted {
     if n < floor(p) {
         return Adjusted::Needs(floor(p));
     }
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let rank = ((p / 100.0 * n as f64).ceil() as usize).max(1);
-    sorted.get(rank - 1).map_or(Adjusted::Never, |&value| Adjusted::Ms(value))
+    match with_failed(values, failed).and_then(|sorted| nearest_rank(&sorted, p)) {
+        Some(value) if value.is_finite() => Adjusted::Ms(value),
+        _ => Adjusted::Never,
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +142,7 @@ mod tests {
         let of = |n: u32| Distribution::of_requests((1..=n).map(f64::from).collect()).unwrap();
         assert_eq!((of(5).at(50.0), of(6).at(50.0)), (None, Some(3.5)));
         assert_eq!((of(35).at(90.0), of(37).at(90.0)), (None, Some(33.4)));
+        assert_eq!(of(6).percentiles[0].between_ms, Some((1.0, 6.0)), "0.5^6 <= 0.025 < 7 x 0.5^6");
         assert_eq!(of(5).percentiles[0].to_string(), "n/a (needs 6)");
         assert_eq!(of(6).percentiles[0].to_string(), "3.50");
         assert_eq!(Distribution::of(Vec::new(), 9), None);
@@ -145,7 +153,8 @@ mod tests {
     #[test]
     fn floors_count_requests() {
         assert_eq!(Distribution::of(vec![1.0; 60], 3).unwrap().at(50.0), None);
-        assert_eq!(Distribution::of(vec![1.0; 60], 6).unwrap().at(50.0), Some(1.0));
+        let pooled = Distribution::of(vec![1.0; 60], 6).unwrap();
+        assert_eq!((pooled.at(50.0), pooled.percentiles[0].between_ms), (Some(1.0), None));
     }
 
     /// 40 requests, p90 at rank 36: the 36th of 36 good ones, or the first that failed.

@@ -1,4 +1,4 @@
-//! inference-perf (010d12fb: `inference_perf/reportgen/base.py`).
+//! inference-perf (7de5ef2e: `inference_perf/reportgen/base.py`).
 //!
 //! Every token of a chunk bears the chunk's time: a chunk of k tokens gives k - 1 gaps of 0 and one whole gap, and the first chunk
 //! k - 1 zeros. TPOT is (last token - first token) / (n - 1), NTPOT (end - start) / n. A request with one token time has no TTFT.

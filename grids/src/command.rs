@@ -8,6 +8,7 @@ mod host;
 mod load;
 mod mock;
 mod selftest;
+mod series;
 
 pub use error::CommandError;
 
@@ -43,6 +44,10 @@ enum Command {
     List,
     /// Put load on a server and write down what came back, read by read
     Load(Box<load::LoadArguments>),
+    /// One subject beside several references, over a sweep of concurrencies: interleaved, with clocks, a null arm and words
+    Sweep(Box<series::SeriesArguments>),
+    /// One change beside what was, likewise
+    Ab(Box<series::SeriesArguments>),
     /// Serve completions of known timing, or known faults, until Ctrl-C
     Mock(mock::MockArguments),
     /// Hold the client against every mode of the mock. Exit status 1: one is out of bounds
@@ -64,6 +69,8 @@ pub fn main() -> u8 {
     let status = match cli.command {
         Command::Host { json } => host::host(json),
         Command::List => print("empty: no grids yet\n").map(|()| EMPTY),
+        Command::Sweep(arguments) => series::run(&arguments, true),
+        Command::Ab(arguments) => series::run(&arguments, false),
         Command::Load(arguments) => load::load(&arguments),
         Command::Mock(arguments) => mock::mock(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),

@@ -19,6 +19,8 @@ pub enum Rule {
     ClockCover,
     /// No window of the clock for a leg.
     ClockMiss,
+    /// The client, not the server, was at its limit.
+    Client,
     /// The clocks of the arms differ.
     ClockOff,
     /// The clock moved inside a window.
@@ -67,10 +69,11 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Boot,
         Self::Buffered,
         Self::CachePolicy,
+        Self::Client,
         Self::ClockCover,
         Self::ClockMiss,
         Self::ClockOff,
@@ -103,6 +106,7 @@ impl Rule {
             Self::Boot => "V-BOOT",
             Self::Buffered => "V-BUFFERED",
             Self::CachePolicy => "V-CACHE-POLICY",
+            Self::Client => "V-CLIENT",
             Self::ClockCover => "V-CLOCK-COVER",
             Self::ClockMiss => "V-CLOCK-MISS",
             Self::ClockOff => "V-CLOCK-OFF",
@@ -138,6 +142,7 @@ impl Rule {
             Self::CachePolicy => {
                 "the prefix cache was not as declared, or the server did not say how much came from it"
             }
+            Self::Client => "the client was late or too busy, so that it measured itself",
             Self::ClockCover => "too few busy samples of the clock to describe the window",
             Self::ClockMiss => "a leg has no window of the clock",
             Self::ClockOff => "the clocks of the arms differ",

@@ -43,6 +43,21 @@ pub enum CommandError {
     /// The server's address.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// The workspace or the cache.
+    #[error(transparent)]
+    Home(#[from] oracles::home::HomeError),
+    /// A grid's spec.
+    #[error(transparent)]
+    Spec(#[from] crate::spec::SpecError),
+    /// An arm.
+    #[error(transparent)]
+    Arm(#[from] crate::arm::ArmError),
+    /// A series.
+    #[error(transparent)]
+    Conduct(#[from] crate::conduct::ConductError),
+    /// The folder of a series.
+    #[error(transparent)]
+    State(#[from] crate::series::StateError),
     /// The load.
     #[error(transparent)]
     Load(#[from] LoadError),

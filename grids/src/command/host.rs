@@ -3,8 +3,8 @@
 use records::Machine;
 
 use super::CommandError;
-use crate::host::Host;
 use crate::clocks::spin;
+use crate::host::Host;
 
 pub(super) fn host(json: bool) -> Result<u8, CommandError> {
     let machine = Machine::capture();

@@ -64,6 +64,6 @@ pub(super) fn mock(arguments: &MockArguments) -> Result<u8, CommandError> {
     while !stop.load(Ordering::SeqCst) && !is_over() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    super::print_json(&mock.served())?;
+    super::print_json(&mock.stop())?;
     Ok(0)
 }

@@ -132,29 +132,25 @@ impl<'a> Worker<'a> {
         Ok(worker)
     }
 
+    /// Opens connections one after the other: a listener's queue is short, and a thousand at once would overflow it. A server that
+    /// takes some and no more is not asked for the rest: the requests will show it.
     fn connect_ahead(&mut self, count: usize) -> Result<(), LoadError> {
         let address = self.shared.plan.address;
         let connect = |source: Errno| LoadError::Connect { address, source: source.into() };
-        let give_up_ns = CONNECT_NS;
-        let mut tokens = Vec::with_capacity(count);
         for _ in 0..count {
             let token = self.open().map_err(connect)?;
-            // A listener's queue is short; opening a thousand at once would overflow it.
             while self.at(token).is_some_and(|connection| !connection.is_connected) {
-                if self.now() > give_up_ns {
+                if self.now() > CONNECT_NS {
                     return Err(connect(Errno::TIMEDOUT));
                 }
-                self.wait(SLEEP_NS)?;
-                for event in std::mem::take(&mut self.ready) {
-                    self.handle(event.data.u64(), event.flags);
-                }
+                self.turn()?;
             }
-            if self.at(token).is_none() {
-                return Err(connect(Errno::CONNREFUSED));
+            match (self.at(token).is_some(), self.idle.is_empty()) {
+                (true, _) => self.idle.push(token),
+                (false, true) => return Err(connect(Errno::CONNREFUSED)),
+                (false, false) => break,
             }
-            tokens.push(token);
         }
-        self.idle = tokens;
         Ok(())
     }
 
@@ -163,6 +159,7 @@ impl<'a> Worker<'a> {
         self.start_ns = start_ns;
         let cpu_ns = thread_cpu_ns();
         let now = self.now();
+        (self.woke_ns, self.lain_since_ns) = (now, now);
         for (_, connection) in &mut self.connections {
             connection.idle_since_ns = now;
         }
@@ -360,8 +357,7 @@ impl<'a> Worker<'a> {
 
     /// Writes the next part of a request that is not written yet.
     fn upload(&mut self, token: u64) {
-        let now = self.now();
-        let requests = &self.shared.plan.requests;
+        let (start_ns, requests) = (self.start_ns, &self.shared.plan.requests);
         let Some(connection) = self.at(token) else { return };
         let Some(exchange) = connection.exchange.as_mut().filter(|_| !connection.is_queued) else {
             return;
@@ -370,9 +366,11 @@ impl<'a> Worker<'a> {
         if exchange.written == bytes.len() {
             return;
         }
-        let late = (exchange.written == 0).then(|| now.saturating_sub(exchange.due_ns));
-        if late.is_some() {
+        let mut late = None;
+        if exchange.written == 0 {
+            let now = now_ns().saturating_sub(start_ns);
             exchange.answer.set_sent(now);
+            late = Some(now.saturating_sub(exchange.due_ns));
         }
         match connection.write(bytes) {
             Ok(true) => {

@@ -10,7 +10,7 @@ pub const BREAKS_AFTER: u32 = 3;
 /// How long [`Mode::Stall`] stops after [`BREAKS_AFTER`] tokens.
 pub const STALL_NS: u64 = 500_000_000;
 /// Bytes of the text of an event of [`Mode::Giant`].
-pub const GIANT_BYTES: usize = 1 << 20;
+pub const GIANT_BYTES: usize = 256 << 10;
 /// Thousandths by which each gap of [`Mode::Drift`] is longer than the one before it, of the first.
 pub const DRIFT_PER_MILLE: u64 = 20;
 /// Thousandths by which gaps are longer in the slower slot of [`Mode::Slot`].
@@ -60,7 +60,7 @@ pub enum Mode {
     SplitBytes,
     /// Characters of several bytes, cut between chunks and writes.
     SplitUtf8,
-    /// An event of a megabyte in the middle.
+    /// An event of a quarter of a megabyte in the middle.
     Giant,
     /// The head trickles in until the first token is due.
     SlowHeader,

@@ -151,17 +151,22 @@ impl Mock {
         self.address
     }
 
-    /// What it did so far.
-    pub fn served(&self) -> Served {
+    /// Ends it, and says what it did: all of it, where a thread that still runs may not have counted its last write.
+    pub fn stop(mut self) -> Served {
+        self.end();
         self.counters.served()
+    }
+
+    fn end(&mut self) {
+        self.counters.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
     }
 }
 
 impl Drop for Mock {
     fn drop(&mut self) {
-        self.counters.stop.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
+        self.end();
     }
 }

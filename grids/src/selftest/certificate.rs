@@ -162,7 +162,7 @@ pub fn certify(cell: &Cell, stop: &AtomicBool) -> Result<Certificate, CollectErr
     plan.connections = cell.connections();
     plan.issue_ns = Some((cell.seconds * SECOND_NS as f64) as u64);
     let outcome = run(&plan, stop)?;
-    Ok(certificate(cell, &outcome, mock.map(|mock| mock.served())))
+    Ok(certificate(cell, &outcome, mock.map(Mock::stop)))
 }
 
 /// Judges the client by what came of a cell.

@@ -79,7 +79,7 @@ pub fn collect(case: &Case, stop: &AtomicBool) -> Result<Collected, CollectError
     plan.deadline_ns = case.deadline_ns;
     plan.keeps_output = true;
     let outcome = run(&plan, stop)?;
-    let served = mock.served();
+    let served = mock.stop();
     Ok(Collected {
         sent: outcome.sent,
         traces: outcome.traces,

@@ -7,7 +7,7 @@ use crate::statistics::estimate::Statistic;
 use crate::statistics::{bootstrap, look, session, signed_rank};
 
 /// The first thing that does not fit.
-pub(super) fn inconsistency(spec: &Spec) -> Option<String> {
+pub fn inconsistency(spec: &Spec) -> Option<String> {
     arms(spec).or_else(|| cells(spec)).or_else(|| axes(spec)).or_else(|| plan(spec))
 }
 

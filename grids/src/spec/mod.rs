@@ -9,6 +9,8 @@ mod check;
 mod error;
 
 pub use axis::{Axis, Claim, Control, Direction, Expect, Scale};
+pub use check::inconsistency;
+
 pub use bounds::{Alpha, ArmName, Because, Bound, Percent, Positive};
 pub use error::SpecError;
 

@@ -190,7 +190,8 @@ impl Scope<'_> {
 
     /// The drift of an arm's runs over a session, where it is believed and larger than the floor.
     pub fn drifted(&self, axis: &Axis, arm: &str, floor: f64) -> Option<Drift> {
-        let mut found = self.series(axis, arm).into_iter().filter_map(|series| drift::drift(&series));
+        let mut found =
+            self.series(axis, arm).into_iter().filter_map(|series| drift::drift(&series));
         found.find(|drift| drift.p < MOVED && drift.over_series.abs() > floor)
     }
 

@@ -1,0 +1,54 @@
+//! A pinned oracle as an arm.
+
+use std::time::Instant;
+
+use oracles::checkpoint::Checkpoint;
+use oracles::launch::{LaunchSettings, launch};
+use oracles::provision;
+use oracles::registry::{OracleSpec, Protocol};
+use oracles::verbs::Oracle;
+use serde_json::json;
+
+use super::{ArmError, Ground, Held, Launch, Running, target};
+use crate::load::request::Dialect;
+
+pub(super) fn start(
+    arm: &Launch,
+    ground: &Ground<'_>,
+    checkpoint: &Checkpoint,
+) -> Result<Running, ArmError> {
+    let spec = OracleSpec::load(ground.home, &arm.engine).map_err(|error| arm.failed(error))?;
+    let protocol = spec.declared.launch.as_ref().map(|launch| launch.protocol);
+    let found = provision::provisioned(ground.home, &spec, ground.progress);
+    let absent = || ArmError::NotProvisioned { engine: arm.engine.clone() };
+    let oracle = found.map_err(|error| arm.failed(error))?.ok_or_else(absent)?;
+    let settings = LaunchSettings {
+        threads: arm.threads,
+        context: arm.context,
+        sequences: arm.sequences,
+        arguments: arm.arguments.clone(),
+        ..LaunchSettings::default()
+    };
+    let started = Instant::now();
+    let server = launch(ground.home, &oracle, checkpoint, &settings, ground.progress)
+        .map_err(|error| arm.failed(error))?;
+    let address =
+        server.address().ok_or_else(|| ArmError::NoAddress { engine: arm.engine.clone() })?;
+    let mut target = match protocol {
+        Some(Protocol::LlamaServer) => target(address, Dialect::LlamaServer, None),
+        _ => target(address, Dialect::Completions, Some(oracles::launch::MODEL)),
+    };
+    if protocol == Some(Protocol::Vllm) {
+        // Counted by what it sends, not by how it cuts the text.
+        target.extra.insert("return_token_ids".to_owned(), json!(true));
+    }
+    Ok(Running {
+        target,
+        // Strings, lists and maps of strings: this cannot fail.
+        identity: serde_json::to_value(server.identity()).unwrap_or_default(),
+        checkpoint_sha256: checkpoint.sha256.clone(),
+        process: server.process_id(),
+        ready_ms: started.elapsed().as_millis() as u64,
+        _server: Held::Oracle(Box::new(server)),
+    })
+}

@@ -1,0 +1,157 @@
+//! Our engine as an arm: the shipped binary, `plumb serve`.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oracles::checkpoint::Checkpoint;
+use oracles::process::Group;
+use oracles::{Home, logs};
+use serde_json::{Value, json};
+
+use super::{ArmError, Held, Launch, Running, target};
+use crate::load::request::Dialect;
+
+/// How long it may take until it is warm.
+const READY: Duration = Duration::from_mins(10);
+const POLL: Duration = Duration::from_millis(50);
+/// How long a question about health may take.
+const ASK: Duration = Duration::from_secs(5);
+/// The name under which it serves.
+const MODEL: &str = "plumb";
+
+/// The binary, and what it says of itself without a model.
+#[derive(Debug, Clone)]
+pub struct Plumb {
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes.
+    pub sha256: String,
+}
+
+impl Plumb {
+    /// The named binary, or the one beside our own executable.
+    pub fn find(named: Option<&Path>) -> Result<Self, ArmError> {
+        let beside = || std::env::current_exe().ok().map(|own| own.with_file_name("plumb"));
+        let path = named.map(Path::to_path_buf).or_else(beside).unwrap_or_default();
+        match oracles::digest::sha256_file(&path) {
+            Ok((sha256, _)) => Ok(Self { path, sha256 }),
+            Err(error) => Err(ArmError::Binary {
+                reason: format!(
+                    "{error}: build it with `cargo build --release`, or name one with --plumb"
+                ),
+                path,
+            }),
+        }
+    }
+
+    /// `plumb info --json` with a model: version, digest of sources, profile, kernels.
+    fn info(&self, model: &Path) -> Result<Value, ArmError> {
+        let failed = |reason: String| ArmError::Binary { path: self.path.clone(), reason };
+        let output = Command::new(&self.path)
+            .args(["info", "--json"])
+            .arg(model)
+            .env_clear()
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(failed(format!("`plumb info` ended with {}: {said}", output.status)));
+        }
+        serde_json::from_slice(&output.stdout)
+            .map_err(|error| failed(format!("`plumb info`: {error}")))
+    }
+
+    /// Starts the server on a free port and waits until it says that it is warm.
+    pub(super) fn serve(
+        &self,
+        arm: &Launch,
+        home: &Home,
+        checkpoint: &Checkpoint,
+    ) -> Result<Running, ArmError> {
+        let info = self.info(&checkpoint.path)?;
+        let failed = |reason: String| ArmError::Binary { path: self.path.clone(), reason };
+        let log = logs::create(home, "plumb-serve").map_err(|error| failed(error.to_string()))?;
+        let address = free_address().map_err(|error| failed(error.to_string()))?;
+        let flags = flags(arm, checkpoint, address);
+        let output = std::fs::File::create(&log).map_err(|error| failed(error.to_string()))?;
+        let twin = output.try_clone().map_err(|error| failed(error.to_string()))?;
+        let mut command = Command::new(&self.path);
+        command.args(&flags).env_clear().stdout(twin).stderr(output);
+        let started = Instant::now();
+        let mut group = Group::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
+        wait(&mut group, address).map_err(|reason| ArmError::Plumb { reason, log: log.clone() })?;
+        let identity = json!({ "binary_sha256": self.sha256, "info": info, "flags": portable(&flags, checkpoint) });
+        Ok(Running {
+            target: super::Target {
+                extra: [("return_token_ids".to_owned(), json!(true))].into_iter().collect(),
+                ..target(address, Dialect::Completions, Some(MODEL))
+            },
+            identity,
+            checkpoint_sha256: checkpoint.sha256.clone(),
+            process: Some(group.id()),
+            ready_ms: started.elapsed().as_millis() as u64,
+            _server: Held::Ours(group),
+        })
+    }
+}
+
+fn flags(arm: &Launch, checkpoint: &Checkpoint, address: SocketAddr) -> Vec<String> {
+    let mut flags = vec!["serve".to_owned(), checkpoint.path.display().to_string()];
+    let pairs = [
+        ("--served-model-name", MODEL.to_owned()),
+        ("--host", address.ip().to_string()),
+        ("--port", address.port().to_string()),
+        ("--threads", arm.threads.to_string()),
+        ("--max-model-len", arm.context.to_string()),
+        ("--max-num-seqs", arm.sequences.to_string()),
+    ];
+    flags.extend(pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
+    flags.extend(arm.arguments.iter().cloned());
+    flags
+}
+
+/// The flags without the folder of the checkpoint: where a cache lies says nothing about what ran.
+fn portable(flags: &[String], checkpoint: &Checkpoint) -> Vec<String> {
+    let (whole, name) = (checkpoint.path.display().to_string(), checkpoint.path.file_name());
+    let short = |flag: &String| match name {
+        Some(name) if *flag == whole => name.to_string_lossy().into_owned(),
+        _ => flag.clone(),
+    };
+    flags.iter().map(short).collect()
+}
+
+fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr())
+}
+
+/// Until `/health` answers 200; the reason where it does not come to that.
+fn wait(group: &mut Group, address: SocketAddr) -> Result<(), String> {
+    let deadline = Instant::now() + READY;
+    let mut last = "no answer yet".to_owned();
+    while Instant::now() < deadline {
+        if let Ok(Some(status)) = group.ended() {
+            return Err(format!("it ended before it was ready ({status})"));
+        }
+        match health(address) {
+            Ok(head) if head.starts_with("HTTP/1.1 200") => return Ok(()),
+            Ok(head) => last = head,
+            Err(error) => last = error.to_string(),
+        }
+        thread::sleep(POLL);
+    }
+    Err(format!("not ready after {} s: {last}", READY.as_secs()))
+}
+
+/// The status line of `/health`.
+fn health(address: SocketAddr) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, ASK)?;
+    stream.set_read_timeout(Some(ASK))?;
+    write!(stream, "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(4096).read_to_string(&mut answer)?;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}

@@ -1,0 +1,225 @@
+//! `grid sweep` and `grid ab`: a series conducted, or gone on with, and judged.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use clap::Args;
+use oracles::{Home, Progress};
+use serde_json::json;
+
+use super::{CommandError, complain, print, print_json, table, table_text};
+use crate::arm::{Ground, Plumb};
+use crate::clocks::gpu;
+use crate::clocks::judge::clock::Source;
+use crate::conduct::{Setting, conduct};
+use crate::load::interrupt;
+use crate::series::{self, Plan, State};
+use crate::spec::{self, ArmName, NamedSpec, Positive};
+use crate::verdict::{self, Judged, Report, Verdict, Word};
+
+/// The grid that `grid sweep` runs where none is named.
+const DEFAULT_SWEEP: &str = "cpu-sweep";
+
+#[derive(Debug, Args)]
+pub(super) struct SeriesArguments {
+    /// The grid's name; grid sweep without one runs the sweep of this machine's cores
+    grid: Option<String>,
+    /// Only these cells, as in 1,2,4,8,16,32
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    concurrency: Vec<u32>,
+    /// Only these arms, as in plumb,llama-cpp; the subject is always one
+    #[arg(long, value_name = "ARM,ARM", value_delimiter = ',')]
+    arms: Vec<String>,
+    /// Pairs of each comparison at each cell, where the spec's are too many or too few
+    #[arg(long, value_name = "N")]
+    pairs: Option<u32>,
+    /// Our engine's binary [default: plumb beside this program]
+    #[arg(long, value_name = "PATH")]
+    plumb: Option<PathBuf>,
+    /// Where the series lies, and goes on if it was interrupted [default: a folder of the cache, by the plan]
+    #[arg(long, value_name = "DIR")]
+    series: Option<PathBuf>,
+    /// Print the plan and what it can show, and run nothing
+    #[arg(long)]
+    plan: bool,
+    /// Judge what there is, and run nothing
+    #[arg(long, conflicts_with = "plan")]
+    judge: bool,
+    /// The report as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// The workspace [default: at or above the current folder]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The cache [default: plumbline in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+/// Conducts and judges; the exit status is the gravest word's.
+pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, CommandError> {
+    let home = Home::find(arguments.root.as_deref(), arguments.cache.as_deref())?;
+    let named = declared(arguments, &home, is_sweep)?;
+    let plan = series::build(&named);
+    if arguments.plan {
+        print(&planned(&plan))?;
+        return Ok(0);
+    }
+    let sha256 = plan.sha256();
+    let folder = arguments.series.clone().unwrap_or_else(|| {
+        home.cache.join("series").join(format!("{}-{}", plan.grid, &sha256[..12]))
+    });
+    let (state, identities, is_interrupted) = if arguments.judge {
+        (State::open(&folder, &plan)?, Default::default(), false)
+    } else {
+        let plumb = Plumb::find(arguments.plumb.as_deref())?;
+        let setting = Setting {
+            ground: Ground { home: &home, plumb: &plumb, progress: Progress::stderr() },
+            arms: named.spec.arms.iter().map(|(name, arm)| (name.0.clone(), arm.clone())).collect(),
+            folder: &folder,
+            clock: if gpu::cards().is_empty() { Source::Spin } else { Source::Gpu },
+            stop: interrupt::on_signal()?,
+        };
+        let conducted = conduct(&plan, &setting)?;
+        (conducted.state, conducted.identities, conducted.is_interrupted)
+    };
+    for torn in state.torn() {
+        complain(&format!("{} was no outcome and is set aside", torn.display()));
+    }
+    let report = verdict::judge(&plan, state.outcomes());
+    if arguments.json {
+        print_json(&json!({ "report": report, "identities": identities, "series": folder }))?;
+    } else {
+        print(&told(&plan, &report))?;
+    }
+    complain(&format!("the series lies in {}", folder.display()));
+    if is_interrupted {
+        let left = state.pending(&plan).count();
+        complain(&format!("interrupted with {left} legs to go; the same command goes on"));
+    }
+    Ok(report.word().exit_status())
+}
+
+/// The spec with what the command line narrows; what it changes is in the plan, and so in its digest.
+fn declared(
+    arguments: &SeriesArguments,
+    home: &Home,
+    is_sweep: bool,
+) -> Result<NamedSpec, CommandError> {
+    let name = match (&arguments.grid, is_sweep) {
+        (Some(name), _) => name.as_str(),
+        (None, true) => DEFAULT_SWEEP,
+        (None, false) => {
+            return Err(CommandError::Usage("which grid? `grid list` names them".to_owned()));
+        }
+    };
+    let mut named = spec::load(&home.root, name)?;
+    if named.spec.sweep.is_some() != is_sweep {
+        let verb = if is_sweep { "ab" } else { "sweep" };
+        return Err(CommandError::Usage(format!("{name} is for `grid {verb}`")));
+    }
+    let cells = arguments.concurrency.iter().map(|count| Positive::try_from(*count));
+    let cells: Vec<Positive> = cells
+        .collect::<Result<_, _>>()
+        .map_err(|reason| CommandError::Usage(format!("--concurrency {reason}")))?;
+    if let Some(sweep) = &mut named.spec.sweep {
+        if !cells.is_empty() {
+            sweep.concurrency.clone_from(&cells);
+        }
+        if !arguments.arms.is_empty() {
+            let wanted = |arm: &ArmName| arguments.arms.contains(&arm.0);
+            sweep.against.retain(wanted);
+            let kept = |arm: &str| {
+                arm == sweep.subject.0 || sweep.against.iter().any(|other| other.0 == arm)
+            };
+            if let Some(unknown) = arguments.arms.iter().find(|arm| !kept(arm)) {
+                return Err(CommandError::Usage(format!("{name} has no arm {unknown}")));
+            }
+            if sweep.against.is_empty() {
+                return Err(CommandError::Usage("--arms names nothing to compare with".to_owned()));
+            }
+        }
+    }
+    if let (Some(ab), false) = (&mut named.spec.ab, cells.is_empty()) {
+        ab.concurrency = cells;
+    }
+    if let Some(pairs) = arguments.pairs {
+        named.spec.plan.pairs = Positive::try_from(pairs)
+            .map_err(|reason| CommandError::Usage(format!("--pairs {reason}")))?;
+    }
+    match spec::inconsistency(&named.spec) {
+        Some(reason) => Err(CommandError::Usage(reason)),
+        None => Ok(named),
+    }
+}
+
+/// What a plan will run, and what it can show.
+fn planned(plan: &Plan) -> String {
+    let mut text = format!(
+        "{}: {} legs of {} arms at {} cells, {} pairs each over {} sessions; {} words, plan {}\n",
+        plan.grid,
+        plan.legs.len(),
+        plan.arms().len(),
+        plan.cells.len(),
+        plan.pairs(),
+        plan.sessions,
+        plan.tests(),
+        &plan.sha256()[..12],
+    );
+    if let (Some(noise), Some(least)) = (plan.expected_noise, plan.detectable()) {
+        text += &format!(
+            "at the expected noise of {:.2} % a difference of {:.2} % is found four times in five, one comparison taken alone\n",
+            100.0 * noise,
+            100.0 * least.exp_m1(),
+        );
+    }
+    text
+}
+
+/// A table of words for each comparison, then what stands behind each.
+fn told(plan: &Plan, report: &Report) -> String {
+    let mut text = String::new();
+    for comparison in &plan.comparisons {
+        text += &format!("{} / {}\n", comparison.subject, comparison.reference);
+        let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.metric.as_str()).collect();
+        let mut rows = table(&[&["cell"], &axes[..]].concat());
+        for cell in &plan.cells {
+            let of = |axis: &&str| {
+                let found = report.verdicts.iter().find(|verdict| {
+                    verdict.cell == cell.id
+                        && verdict.comparison == *comparison
+                        && verdict.metric == **axis
+                });
+                found.map_or_else(String::new, short)
+            };
+            let words = axes.iter().map(of);
+            rows.add_row([cell.id.clone()].into_iter().chain(words));
+        }
+        text += &table_text(&rows);
+        text.push('\n');
+    }
+    text + &verdict::text::report(report)
+}
+
+/// A word, and the ratio only where there is one.
+fn short(verdict: &Verdict) -> String {
+    let word = coloured(verdict.word());
+    match &verdict.judged {
+        Judged::Compared(compared) => format!("{word} {:.3}", compared.ratio()),
+        Judged::Void(_) | Judged::Skipped(_) | Judged::Unestimated(_) => word,
+    }
+}
+
+/// The word; in colour on a terminal alone.
+fn coloured(word: Word) -> String {
+    let text = word.to_string();
+    if !std::io::stdout().is_terminal() {
+        return text;
+    }
+    let colour = match word.exit_status() {
+        0 => 32,
+        1 => 31,
+        _ => 33,
+    };
+    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
+}

@@ -1,0 +1,130 @@
+//! Conducting a series: the lock, the servers of each session, every leg in the plan's order, its outcome on disk. The verdict is
+//! asked of the outcomes afterwards, by somebody else.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`servers`] | starts each arm once a session and keeps it |
+//! | [`leg`] | one load on one arm, between an opened and a closed window |
+//! | [`metrics`] | the numbers of a leg by the names that axes use |
+//! | [`raw`] | traces and windows as they came |
+
+pub mod leg;
+pub mod metrics;
+pub mod raw;
+pub mod servers;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::arm::{ArmError, Ground};
+use crate::clocks::judge::clock::Source;
+use crate::load::plan::LoadError;
+use crate::series::{Ended, Leg, Lock, LockError, Outcome, Plan, State, StateError, lock};
+use crate::spec::ArmSpec;
+use crate::workload::WorkloadError;
+use servers::Servers;
+
+/// Where and with what a series is conducted.
+pub struct Setting<'a> {
+    /// Where arms are started from.
+    pub ground: Ground<'a>,
+    /// The arms as the spec declares them.
+    pub arms: BTreeMap<String, ArmSpec>,
+    /// The folder of the series: its plan, outcomes and raw traces.
+    pub folder: &'a Path,
+    /// Which clock decides.
+    pub clock: Source,
+    /// Set when the user wants to stop; what is measured so far stays.
+    pub stop: &'a AtomicBool,
+}
+
+/// How far a series came.
+#[derive(Debug)]
+pub struct Conducted {
+    /// The outcomes, and where they lie.
+    pub state: State,
+    /// What each arm said of itself, by arm; those that were started now.
+    pub identities: BTreeMap<String, Value>,
+    /// The user stopped it.
+    pub is_interrupted: bool,
+}
+
+/// A series that cannot be conducted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    /// Somebody else measures.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The folder.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The prompts.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The client.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// An arm that contradicts its pin; one that is missing is skipped instead.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
+    /// Raw traces cannot be kept.
+    #[error("cannot write {path}")]
+    Raw {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Runs the legs of `plan` that have no outcome yet.
+pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductError> {
+    let sha256 = plan.sha256();
+    let holder = format!("grid {}, plan {}", plan.grid, &sha256[..12]);
+    let _lock = Lock::take(Path::new(lock::PLACE), &holder)?;
+    let mut state = State::open(setting.folder, plan)?;
+    let pending: Vec<Leg> = state.pending(plan).cloned().collect();
+    let mut servers = Servers::new(setting, plan);
+    let mut stage = setting.ground.progress.steps("legs", Some(plan.legs.len() as u64));
+    stage.advance((plan.legs.len() - pending.len()) as u64);
+    let began = Instant::now();
+    for leg in &pending {
+        if setting.stop.load(Ordering::SeqCst) {
+            break;
+        }
+        stage.say(&leg.id);
+        let at_s = began.elapsed().as_secs_f64();
+        let ended = match servers.of(leg)? {
+            Ok(server) => leg::measure(plan, leg, server, setting)?,
+            Err(missing) => leg::Measured::bare(Ended::Skipped(missing.to_owned())),
+        };
+        // Half a leg is none.
+        if ended.is_interrupted {
+            break;
+        }
+        if let Some(raw) = &ended.raw {
+            raw::keep(setting.folder, &leg.id, raw)?;
+        }
+        let died = matches!(ended.ended, Ended::Failed(_));
+        let outcome = Outcome {
+            plan_sha256: sha256.clone(),
+            at_s,
+            ended: ended.ended,
+            violations: ended.violations,
+            workload_sha256: ended.workload_sha256,
+            clock: ended.clock,
+        };
+        state.keep(plan, &leg.id, outcome)?;
+        if died {
+            servers.stop(leg);
+        }
+        stage.advance(1);
+    }
+    let is_interrupted = setting.stop.load(Ordering::SeqCst);
+    Ok(Conducted { identities: servers.into_identities(), state, is_interrupted })
+}

@@ -1,5 +1,6 @@
 //! `grid certify`
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use clap::{ArgGroup, Args};
@@ -118,7 +119,8 @@ fn text(certificate: &Certificate) -> String {
     let rate =
         |rate: Option<f64>| rate.map_or_else(|| "n/a".to_owned(), |rate| format!("{rate:.0}"));
     let mut text = super::table_text(&times);
-    text += &format!(
+    let _ = write!(
+        text,
         "\n{} events/s, {} requests/s, {} requests sent, {} ok, {} in flight at most\nclient busy {:.2}, mock busy {:.2}\n",
         rate(certificate.events_per_second),
         rate(certificate.requests_per_second),
@@ -129,7 +131,7 @@ fn text(certificate: &Certificate) -> String {
         certificate.mock.as_ref().map_or(f64::NAN, |mock| mock.busy_share),
     );
     for reason in &certificate.invalid {
-        text += &format!("INVALID(client_limited): {reason}\n");
+        let _ = writeln!(text, "INVALID(client_limited): {reason}");
     }
     if certificate.invalid.is_empty() {
         text += "valid\n";

@@ -1,7 +1,8 @@
 //! `grid load`
 
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, ValueEnum};
@@ -139,9 +140,9 @@ pub(super) fn load(arguments: &LoadArguments) -> Result<u8, CommandError> {
     }
     let summary = summarise(&outcome);
     if arguments.json {
-        super::print_json(&summary)?
+        super::print_json(&summary)?;
     } else {
-        super::print(&text(&summary))?
+        super::print(&text(&summary))?;
     }
     let is_void = !summary.client_limits.is_empty();
     Ok(if is_void { super::VOID } else { u8::from(summary.ends.ok != outcome.sent) })
@@ -311,11 +312,10 @@ fn text(summary: &Summary) -> String {
     let rate =
         summary.tokens_a_second.map_or_else(|| "n/a".to_owned(), |rate| format!("{rate:.0}"));
     let busy = summary.client.busy_share.unwrap_or(0.0);
-    let limits: String = summary
-        .client_limits
-        .iter()
-        .map(|limit| format!("INVALID(client_limited): {limit}\n"))
-        .collect();
+    let mut limits = String::new();
+    for limit in &summary.client_limits {
+        let _ = writeln!(limits, "INVALID(client_limited): {limit}");
+    }
     format!(
         "{}\n{}\n{} tokens in {:.3} s, {rate} a second; client busy {busy:.2}, {} in flight at most\n{limits}",
         super::table_text(&ends),

@@ -158,26 +158,23 @@ impl Response {
             self.partial.extend_from_slice(rest);
             parse_head(&self.partial)?
         };
-        match parsed {
-            Some((length, head, body)) => {
-                // What was kept is head alone: without its end it would have parsed before.
-                *rest = &rest[length - before..];
-                self.partial.clear();
-                if head.status >= 200 {
-                    self.head = Some(head);
-                    self.state = body;
-                }
+        if let Some((length, head, body)) = parsed {
+            // What was kept is head alone: with its end it would have parsed before.
+            *rest = &rest[length - before..];
+            self.partial.clear();
+            if head.status >= 200 {
+                self.head = Some(head);
+                self.state = body;
             }
-            None => {
-                if before == 0 {
-                    self.partial.extend_from_slice(rest);
-                }
-                if self.partial.len() > HEAD_BYTES {
-                    return Err(HttpError::LongHead);
-                }
-                *rest = &[];
-            }
+            return Ok(());
         }
+        if before == 0 {
+            self.partial.extend_from_slice(rest);
+        }
+        if self.partial.len() > HEAD_BYTES {
+            return Err(HttpError::LongHead);
+        }
+        *rest = &[];
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ pub mod scan;
 pub mod sse;
 pub mod trace;
 
-mod connection;
+pub(crate) mod connection;
 pub mod stream;
 pub(crate) mod timers;
 mod worker;

@@ -3,6 +3,11 @@
 //! whole. On every document that `serde_json` accepts the two agree, which is held by a property test. The strings that it skips
 //! are not validated.
 
+#![expect(
+    clippy::option_option,
+    reason = "the outer one says whether the scan is sure, the inner one whether the value is there"
+)]
+
 use std::borrow::Cow;
 
 use memchr::memchr2;

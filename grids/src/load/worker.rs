@@ -11,7 +11,7 @@ use slab::Slab;
 
 use super::account::ThreadAccount;
 use super::answer::{Answer, Progress};
-use super::connection::{Connection, Exchange};
+use super::connection::{Connection, Exchange, receive};
 use super::monotonic::{MILLISECOND_NS, SECOND_NS, now_ns, thread_cpu_ns, timespec};
 use super::plan::{Arrival, LoadError, Plan};
 use super::run::Output;
@@ -215,12 +215,12 @@ impl<'a> Worker<'a> {
             self.handle(event.data.u64(), event.flags);
         }
         self.ready = ready;
-        if let Some(token) = self.queued.pop_front() {
-            if let Some(connection) = self.at(token) {
-                connection.is_queued = false;
-                self.upload(token);
-                self.receive(token, false);
-            }
+        if let Some(token) = self.queued.pop_front()
+            && let Some(connection) = self.at(token)
+        {
+            connection.is_queued = false;
+            self.upload(token);
+            self.receive(token, false);
         }
         Ok(())
     }
@@ -401,7 +401,7 @@ impl<'a> Worker<'a> {
             if connection.serial != serial(token) {
                 return;
             }
-            let result = rustix::io::read(&connection.socket, self.buffer.as_mut_slice());
+            let result = receive(&connection.socket, &mut self.buffer);
             let at_ns = now_ns().saturating_sub(self.start_ns);
             let length = match result {
                 Ok(length) => length,

@@ -168,9 +168,9 @@ fn write_own(mode: Mode, ask: &Ask, part: Part, event: &mut String) {
     write_text(mode, part, event);
     event.push_str("\",\"tokens\":");
     if ask.wants_ids {
-        write_ids(part, event)
+        write_ids(part, event);
     } else {
-        event.push_str("[]")
+        event.push_str("[]");
     }
     let (stop, total) = match part {
         Part::Usage(total) if mode == Mode::EarlyEos => ("true,\"stop_type\":\"eos\"", total),

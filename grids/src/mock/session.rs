@@ -8,6 +8,7 @@ use super::ask::{self, Ask};
 use super::mode::Mode;
 use super::render::{render, write_bytes};
 use super::script::{Part, Step};
+use crate::load::connection::send;
 
 /// A script that is being played.
 #[derive(Debug)]
@@ -111,7 +112,7 @@ impl Session {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            match rustix::io::write(&self.socket, rest) {
+            match send(&self.socket, rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {

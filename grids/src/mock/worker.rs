@@ -17,6 +17,7 @@ use super::render;
 use super::script::{Pace, script};
 use super::server::Counters;
 use super::session::{Fate, Playing, Session};
+use crate::load::connection::receive;
 use crate::load::monotonic::{MILLISECOND_NS, now_ns, thread_cpu_ns, timespec};
 use crate::load::timers::Timers;
 
@@ -156,7 +157,7 @@ impl Worker {
             if session.serial != (token >> 32) as u32 {
                 return;
             }
-            let length = match rustix::io::read(&session.socket, self.buffer.as_mut_slice()) {
+            let length = match receive(&session.socket, &mut self.buffer) {
                 Ok(0) => return self.close(token, false),
                 Ok(length) => length,
                 Err(Errno::AGAIN) => return,

@@ -53,7 +53,7 @@ pub fn expected(case: &Case, trace: &Trace) -> Expected {
     let gap = PACE.gap_ns;
     let kinds = |content| Kinds { content, usage: 1, done: 1, ..Kinds::default() };
     match case.mode {
-        Mode::Constant | Mode::SlowHeader => {}
+        Mode::Constant | Mode::SlowHeader | Mode::SplitBytes => {}
         Mode::Bundled => {
             expected.kinds = Some(kinds(4));
             expected.gaps_ns = vec![4 * gap; 3];
@@ -73,22 +73,13 @@ pub fn expected(case: &Case, trace: &Trace) -> Expected {
         }
         Mode::UsageRunning => expected.tokens_by = TokensBy::RunningUsage,
         Mode::NoDone => expected.kinds = Some(Kinds { done: 0, ..kinds(16) }),
-        Mode::ErrorEvent => {
-            expected = broken(case, 3, End::Error(MESSAGE.to_owned()));
-            expected.kinds = Some(Kinds { content: 3, error: 1, done: 1, ..Kinds::default() });
-        }
-        Mode::Reset => expected = broken(case, 3, End::Connection(String::new())),
-        Mode::Truncated => expected = broken(case, 3, End::Truncated),
-        Mode::ErrorBody => expected = broken(case, 0, End::Error(MESSAGE.to_owned())),
-        Mode::Unavailable => {
-            let body = format!(
-                "{{\"error\":{{\"message\":\"{MESSAGE}\",\"type\":\"mock\",\"code\":503}}}}"
-            );
-            expected = broken(case, 0, End::Http(503, body));
-        }
-        Mode::Silent => expected = broken(case, 0, End::TimedOut),
+        Mode::ErrorEvent
+        | Mode::Reset
+        | Mode::Truncated
+        | Mode::ErrorBody
+        | Mode::Unavailable
+        | Mode::Silent => expected = failing(case),
         Mode::Pings => expected.kinds = Some(Kinds { comment: 15, ..kinds(16) }),
-        Mode::SplitBytes => {}
         Mode::SplitUtf8 => expected.text = Some(WIDE_TEXT.repeat(16)),
         Mode::Giant => {
             let (before, after) = (TEXT.repeat(2), TEXT.repeat(13));
@@ -154,6 +145,27 @@ fn broken(case: &Case, tokens: u32, end: End) -> Expected {
         gaps_ns: vec![PACE.gap_ns; content.saturating_sub(1)],
         ids: (FIRST_ID..FIRST_ID + tokens).collect(),
         text: Some(TEXT.repeat(content)),
+    }
+}
+
+/// The modes in which no answer comes to its end.
+fn failing(case: &Case) -> Expected {
+    match case.mode {
+        Mode::ErrorEvent => {
+            let kinds = Kinds { content: 3, error: 1, done: 1, ..Kinds::default() };
+            let end = End::Error(MESSAGE.to_owned());
+            Expected { kinds: Some(kinds), ..broken(case, 3, end) }
+        }
+        Mode::Reset => broken(case, 3, End::Connection(String::new())),
+        Mode::Truncated => broken(case, 3, End::Truncated),
+        Mode::ErrorBody => broken(case, 0, End::Error(MESSAGE.to_owned())),
+        Mode::Unavailable => {
+            let body = format!(
+                "{{\"error\":{{\"message\":\"{MESSAGE}\",\"type\":\"mock\",\"code\":503}}}}"
+            );
+            broken(case, 0, End::Http(503, body))
+        }
+        _ => broken(case, 0, End::TimedOut),
     }
 }
 

@@ -27,7 +27,7 @@ pub const FAULTS: &[Fault] = &[
         name: "late-send",
         plants: "the clock of a request starts 10 ms after it was sent",
         plant: |collected| {
-            collected.traces.iter_mut().for_each(|trace| trace.sent_ns += 10_000_000)
+            collected.traces.iter_mut().for_each(|trace| trace.sent_ns += 10_000_000);
         },
     },
     Fault {
@@ -45,7 +45,7 @@ pub const FAULTS: &[Fault] = &[
         name: "slow-clock",
         plants: "the clock runs 10 % slow",
         plant: |collected| {
-            each_read(collected, |at_ns, sent_ns| sent_ns + (at_ns - sent_ns) / 10 * 9)
+            each_read(collected, |at_ns, sent_ns| sent_ns + (at_ns - sent_ns) / 10 * 9);
         },
     },
     Fault {
@@ -91,7 +91,7 @@ pub const FAULTS: &[Fault] = &[
         name: "cut-is-success",
         plants: "a stream that was cut counts as whole",
         plant: |collected| {
-            ends(collected, |end| matches!(end, End::Truncated | End::Connection(_)))
+            ends(collected, |end| matches!(end, End::Truncated | End::Connection(_)));
         },
     },
     Fault {
@@ -126,7 +126,7 @@ pub const FAULTS: &[Fault] = &[
         name: "garbled-text",
         plants: "characters that were cut between reads are lost",
         plant: |collected| {
-            collected.outputs.iter_mut().for_each(|output| output.said = Output::default())
+            collected.outputs.iter_mut().for_each(|output| output.said = Output::default());
         },
     },
 ];

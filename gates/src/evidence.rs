@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::facts::Facts;
 use crate::judge::Trouble;
-use crate::kind::oracle_consistency::Precedent;
+use crate::kind::oracle_consistency::Precedents;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
 
 const SPEC: &str = "spec.toml";
@@ -27,7 +27,7 @@ const FACTS: &str = "facts.json";
 const VIOLATIONS: &str = "violations.json";
 /// Where the spec declares a budget: the run's wall time in milliseconds.
 const ELAPSED: &str = "elapsed.json";
-/// Where the oracle has been compared with itself: what is on record about that.
+/// Where choices are compared with an oracle's: what is on record about its own.
 const PRECEDENT: &str = "precedent.json";
 
 /// One file of evidence.
@@ -69,7 +69,7 @@ pub fn of(
     collected: &Result<Samples, Trouble>,
     facts: &Facts,
     elapsed_ms: Option<u64>,
-    precedent: Option<&Precedent>,
+    precedents: Option<&Precedents>,
 ) -> Vec<EvidenceFile> {
     // Text, numbers and lists of them: writing them as JSON does not fail.
     let text = |json: serde_json::Result<String>| json.unwrap_or_default();
@@ -85,11 +85,11 @@ pub fn of(
     let elapsed =
         elapsed_ms.map(|elapsed| EvidenceFile { name: ELAPSED, text: elapsed.to_string() });
     files.extend(elapsed);
-    let precedent = precedent.map(|precedent| EvidenceFile {
+    let precedents = precedents.map(|precedents| EvidenceFile {
         name: PRECEDENT,
-        text: text(serde_json::to_string(precedent)),
+        text: text(serde_json::to_string(precedents)),
     });
-    files.extend(precedent);
+    files.extend(precedents);
     let readable = match collected {
         Ok(Samples::Generations(samples)) => {
             Some(("cases.jsonl", lines(samples.iter().map(generation))))
@@ -117,7 +117,7 @@ pub struct Kept {
     /// The run's wall time, where its spec declared a budget.
     pub elapsed_ms: Option<u64>,
     /// What was on record about the oracle's own noise.
-    pub precedent: Option<Precedent>,
+    pub precedents: Option<Precedents>,
 }
 
 /// Evidence that cannot be read back.
@@ -165,7 +165,7 @@ impl Kept {
                 None => Facts { found: parse(store, record, VIOLATIONS)?, ..Facts::default() },
             },
             elapsed_ms: parse_if_there(store, record, ELAPSED)?,
-            precedent: parse_if_there(store, record, PRECEDENT)?,
+            precedents: parse_if_there(store, record, PRECEDENT)?,
         })
     }
 }

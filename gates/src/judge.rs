@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::facts::Facts;
 use crate::kind::alone::Failure;
 use crate::kind::budget;
-use crate::kind::oracle_consistency::Precedent;
+use crate::kind::oracle_consistency::Precedents;
 use crate::rule::{Rule, Word};
 use crate::samples::Samples;
 use crate::spec::Spec;
@@ -138,18 +138,18 @@ fn sentences(violations: &[Violation]) -> String {
     sentences.join("; ")
 }
 
-/// Judges what was collected under a spec. The rules are asked of `facts` and of the samples; `precedent` is what is on record
+/// Judges what was collected under a spec. The rules are asked of `facts` and of the samples; `precedents` is what is on record
 /// about the oracle's own noise.
 pub fn judge(
     spec: &Spec,
     collected: &Result<Samples, Trouble>,
     facts: &Facts,
-    precedent: Option<&Precedent>,
+    precedents: Option<&Precedents>,
 ) -> Judgement {
     let judgement = match collected {
         Ok(Samples::Generations(samples)) => {
             let judgement = generations::judge(samples, spec.check.near_tie.as_ref());
-            consistency::beside(judgement, spec, precedent)
+            consistency::beside(judgement, spec, precedents)
         }
         Ok(Samples::Texts(corpora)) => texts::judge(corpora),
         Ok(Samples::Logits(chunks)) => logits::judge(spec.check.logits.as_ref(), chunks),

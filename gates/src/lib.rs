@@ -22,6 +22,7 @@ pub mod journal;
 pub mod judge;
 pub mod kind;
 pub mod portable;
+pub mod precedents;
 pub mod prove;
 pub mod recheck;
 pub mod recording;

@@ -15,7 +15,7 @@ use crate::bench::{Bench, Circumstances};
 use crate::fault::{self, Act, CheckpointFile, Fault, FaultError, Target};
 use crate::interrupt::{self, Interrupted};
 use crate::judge::{self, Judgement};
-use crate::kind::oracle_consistency::Precedent;
+use crate::kind::oracle_consistency::Precedents;
 use crate::rule::Word;
 use crate::subject::{Subject, SubjectError};
 use crate::supplies::Wanted;
@@ -84,8 +84,8 @@ pub fn prove(
     let collected = collect::collect(&control, &mut circumstances);
     interrupt::check()?;
     let spec = &bench.gate.spec;
-    let precedent = precedent(bench);
-    let judgement = judge::judge(spec, &collected, &circumstances.facts, precedent.as_ref())
+    let precedents = precedents(bench);
+    let judgement = judge::judge(spec, &collected, &circumstances.facts, precedents.as_ref())
         .timed(spec, circumstances.answers_ms());
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
@@ -120,10 +120,10 @@ pub fn prove(
 const SILENT_CASES: u64 = 8;
 
 /// Proofs read no store: the engine is judged beside an oracle that never contradicts itself.
-fn precedent(bench: &Bench<'_>) -> Option<Precedent> {
+fn precedents(bench: &Bench<'_>) -> Option<Precedents> {
     let cases = SILENT_CASES * bench.workload?.cases.len() as u64;
     let oracle = bench.oracle.filter(|_| bench.gate.spec.compares_choices())?;
-    Some(Precedent::of_a_silent_oracle(&oracle.name, cases))
+    Some(Precedents::of_a_silent_oracle(&oracle.name, cases))
 }
 
 /// A bench like `bench`, on the golden, with other supplies and another way to the subject.
@@ -198,8 +198,8 @@ impl Ground<'_> {
         let elapsed = circumstances.answers_ms();
         let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
         let spec = &bench.gate.spec;
-        let precedent = precedent(self.bench);
-        let judgement = judge::judge(spec, &collected, &circumstances.facts, precedent.as_ref())
+        let precedents = precedents(self.bench);
+        let judgement = judge::judge(spec, &collected, &circumstances.facts, precedents.as_ref())
             .timed(spec, elapsed);
         let red = matches!(judgement.word, Word::Fail | Word::Void);
         let red = red

@@ -45,7 +45,7 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
     let path = format!("gates/specs/{}.toml", record.gate);
     let spec = spec::parse(&kept.spec, Path::new(&path));
     let spec = spec.map_err(|source| RecheckError::Spec { record: record.id.clone(), source })?;
-    let judgement = judge::judge(&spec, &kept.collected, &kept.facts, kept.precedent.as_ref());
+    let judgement = judge::judge(&spec, &kept.collected, &kept.facts, kept.precedents.as_ref());
     let judgement = match kept.elapsed_ms {
         Some(elapsed) => judgement.timed(&spec, elapsed),
         None => judgement,

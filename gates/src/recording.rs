@@ -86,10 +86,8 @@ fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
     let mut value = info.value.clone();
     if let Value::Object(object) = &mut value {
         object.insert("found_by".to_owned(), bench.identity.found_by.as_str().into());
-        if bench.is_crossed() {
-            object.insert("compared_with".to_owned(), "--oracle".into());
-        }
     }
+    mark_crossed(bench, &mut value);
     Subject {
         name: "plumb".to_owned(),
         version: info.version.clone(),
@@ -102,9 +100,21 @@ fn subject(bench: &Bench<'_>, circumstances: &Circumstances) -> Subject {
     }
 }
 
-/// Where an oracle is judged, it is the subject.
+/// Says so where the oracle is another one than the spec's: such a record decides no track.
+fn mark_crossed(bench: &Bench<'_>, info: &mut Value) {
+    if let Value::Object(object) = info
+        && bench.is_crossed()
+    {
+        object.insert("compared_with".to_owned(), "--oracle".into());
+    }
+}
+
+/// Where an oracle is judged, it is the subject. Nothing of the engine is in such a record, nor how its binary was found.
 fn oracle_as_subject(bench: &Bench<'_>, reference: &ReferenceInfo) -> Subject {
     let identity = &reference.identity;
+    // Strings, lists and maps of strings: this cannot fail.
+    let mut info = serde_json::to_value(identity).unwrap_or_default();
+    mark_crossed(bench, &mut info);
     Subject {
         name: identity.name.clone(),
         version: identity.version.clone(),
@@ -113,7 +123,7 @@ fn oracle_as_subject(bench: &Bench<'_>, reference: &ReferenceInfo) -> Subject {
         binary_sha256: identity.binary_sha256.clone(),
         profile: NO_PROFILE.to_owned(),
         threads: bench.gate.spec.launch.threads,
-        info: serde_json::to_value(identity).unwrap_or_default(),
+        info,
     }
 }
 

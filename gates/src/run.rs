@@ -17,10 +17,9 @@ use crate::bench::{Bench, Circumstances};
 use crate::interrupt::{self, Interrupted};
 use crate::journal::Journal;
 use crate::judge::{Judgement, Trouble};
-use crate::kind::oracle_consistency::Precedent;
 use crate::portable::{portable, portable_record};
 use crate::samples::Samples;
-use crate::{collect, evidence, judge, recording, report};
+use crate::{collect, evidence, judge, precedents, recording, report};
 
 /// Where a run leaves what it found.
 #[derive(Debug, Clone)]
@@ -84,11 +83,11 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let spec = &bench.gate.spec;
     let replayed = bench.journal.map(Journal::replayed).unwrap_or_default();
     let elapsed = circumstances.answers_ms() + replayed.ms;
-    let precedent = precedent(bench, &circumstances, &store)?;
+    let precedents = precedents::on_record(bench, &circumstances, &store, destination.home)?;
     let facts = &circumstances.facts;
-    let judgement = judge::judge(spec, &collected, facts, precedent.as_ref()).timed(spec, elapsed);
+    let judgement = judge::judge(spec, &collected, facts, precedents.as_ref()).timed(spec, elapsed);
     let elapsed = spec.check.budget.is_some().then_some(elapsed);
-    for file in evidence::of(&bench.gate.text, &collected, facts, elapsed, precedent.as_ref()) {
+    for file in evidence::of(&bench.gate.text, &collected, facts, elapsed, precedents.as_ref()) {
         draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
     }
     keep(destination, &collected)?;
@@ -104,22 +103,6 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let path = draft.commit(portable_record(draft_record, destination.home))?;
     let record = records::store::read_record(&path)?;
     Ok(finished(bench, record, path, &judgement, &circumstances))
-}
-
-/// What is on record about the noise of the oracle that the engine is compared with, at the same pin and checkpoint.
-fn precedent(
-    bench: &Bench<'_>,
-    circumstances: &Circumstances,
-    store: &Store,
-) -> Result<Option<Precedent>, StoreError> {
-    let (Some(oracle), Some(checkpoint)) = (bench.oracle, &circumstances.checkpoint) else {
-        return Ok(None);
-    };
-    if !bench.gate.spec.compares_choices() {
-        return Ok(None);
-    }
-    let source = &oracle.declared.package.archive_sha256;
-    Ok(Precedent::latest(&store.read_all()?, &oracle.name, source, &checkpoint.sha256))
 }
 
 fn keep(

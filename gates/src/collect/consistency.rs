@@ -1,5 +1,6 @@
 //! Collecting what an oracle answers to itself: alone, again, together, in a prefill pass, from a warm cache, executed otherwise.
 
+use std::error::Error;
 use std::time::Instant;
 
 use oracles::checkpoint::Checkpoint;
@@ -112,7 +113,8 @@ impl Asking<'_> {
             }
         }
         let cases = workload.cases.iter().map(|case| case.id.clone()).collect();
-        Ok(ConsistencySample { cases, arms, unseen })
+        let prompts = self.requests.iter().map(|request| request.prompt_ids.clone()).collect();
+        Ok(ConsistencySample { cases, prompts, arms, unseen })
     }
 
     /// One request at a time.
@@ -121,7 +123,7 @@ impl Asking<'_> {
         let mut answers = Vec::with_capacity(self.requests.len());
         for request in self.requests {
             interrupt::check().map_err(|_| "interrupted".to_owned())?;
-            answers.push(free(oracle.complete(request).map_err(|error| chain::of(&error))?));
+            answers.push(free(oracle.complete(request).map_err(|error| why(&error))?));
             stage.advance(1);
         }
         let flags = oracle.identity().flags.clone();
@@ -141,7 +143,7 @@ impl Asking<'_> {
                 positions: positions.clone(),
                 top_logprobs: self.generate.top_logprobs.0 as u32,
             };
-            let steps = oracle.prefill(&request).map_err(|error| chain::of(&error))?;
+            let steps = oracle.prefill(&request).map_err(|error| why(&error))?;
             let read: Vec<(usize, Step)> = positions.into_iter().zip(steps).collect();
             answers.push(Answer { ids: answer.ids.clone(), read });
             stage.advance(1);
@@ -159,7 +161,7 @@ impl Asking<'_> {
             _ => Way { variant: Variant::OtherExecution, ..Way::default() },
         };
         let launched = self.bench.supplies.launched(self.checkpoint, way, false);
-        let oracle = launched.map_err(|error| chain::of(&error))?;
+        let oracle = launched.map_err(|error| why(&error))?;
         let mut oracle = oracle.ok_or_else(|| "the oracle is not provisioned".to_owned())?;
         match condition {
             Condition::Together => self.together(oracle.as_mut()),
@@ -171,7 +173,7 @@ impl Asking<'_> {
     fn together(&self, oracle: &mut dyn Oracle) -> Result<Arm, Unseen> {
         let together = oracle
             .complete_together(self.requests, self.check.batch.0)
-            .map_err(|error| chain::of(&error))?;
+            .map_err(|error| why(&error))?;
         Ok(Arm {
             condition: Some(Condition::Together),
             flags: oracle.identity().flags.clone(),
@@ -187,8 +189,8 @@ impl Asking<'_> {
         let (mut answers, mut cached_tokens) = (Vec::new(), Vec::new());
         for request in self.requests {
             interrupt::check().map_err(|_| "interrupted".to_owned())?;
-            oracle.complete_cached(request).map_err(|error| chain::of(&error))?;
-            let cached = oracle.complete_cached(request).map_err(|error| chain::of(&error))?;
+            oracle.complete_cached(request).map_err(|error| why(&error))?;
+            let cached = oracle.complete_cached(request).map_err(|error| why(&error))?;
             let Cached { completion, cached_tokens: tokens } = cached;
             answers.push(free(completion));
             cached_tokens.push(tokens);
@@ -208,6 +210,13 @@ impl Asking<'_> {
     }
 }
 
+/// The first line of an error: an oracle that died brings the end of its log, whose path the first line names.
+fn why(error: &dyn Error) -> Unseen {
+    let whole = chain::of(error);
+    let first = whole.lines().next().unwrap_or_default();
+    first.trim_end_matches(':').to_owned()
+}
+
 /// An answer of the oracle's own, read at every position.
 fn free(completion: Completion) -> Answer {
     let Completion { ids, steps, .. } = completion;
@@ -217,4 +226,21 @@ fn free(completion: Completion) -> Answer {
 /// All positions where so many are asked for, else some that are spread over the answer.
 fn positions(length: usize, count: usize) -> Vec<usize> {
     if count >= length { (0..length).collect() } else { spread(length, count).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_oracle_that_died_the_first_line_is_told() {
+        let error = oracles::launch::LaunchError::Died {
+            oracle: "o".into(),
+            status: "exit status: 1".into(),
+            log: "state/o.log".into(),
+            tail: "Traceback\n  File \"engine.py\"".into(),
+        };
+        let told = why(&error);
+        assert_eq!(told, "oracle o died while starting: exit status: 1; the end of state/o.log");
+    }
 }

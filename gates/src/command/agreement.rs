@@ -19,7 +19,8 @@ pub(super) fn agreement(
     as_json: bool,
 ) -> Result<u8, CommandError> {
     let folder = records.unwrap_or_else(|| context.records_folder());
-    let rows = rows(&Store::open(folder)?.read_all()?, checkpoints);
+    let records = Store::open(folder)?.read_all()?;
+    let rows = rows(&records, checkpoints, &super::gaps::present(context)?);
     if as_json {
         super::print(&format!("{:#}\n", json!({ "rows": rows })))?;
     } else if rows.is_empty() {

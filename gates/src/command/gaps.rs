@@ -19,13 +19,7 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     let root = &context.home.root;
     let records = super::records::verified(context)?;
     let tracks = OpenGaps::load(&root.join("open-gaps.toml"))?;
-    let present = Present {
-        definitions: definitions(context)?,
-        checkpoints: checkpoints(context)?,
-        inputs: inputs(context)?,
-        goldens: goldens(context)?,
-        ..Present::of_tree(root, pins(context)?)?
-    };
+    let present = present(context)?;
     if as_json {
         super::print(&gap::render_json(&tracks, &records, &present))?;
         return Ok(0);
@@ -59,6 +53,17 @@ pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, 
     }
     super::print(&(complaints.join("\n") + "\n"))?;
     Ok(exit_status(Word::Fail))
+}
+
+/// The tree as it is, which records are compared with.
+pub(super) fn present(context: &Context) -> Result<Present, CommandError> {
+    Ok(Present {
+        definitions: definitions(context)?,
+        checkpoints: checkpoints(context)?,
+        inputs: inputs(context)?,
+        goldens: goldens(context)?,
+        ..Present::of_tree(&context.home.root, pins(context)?)?
+    })
 }
 
 /// What each registered oracle is pinned to.

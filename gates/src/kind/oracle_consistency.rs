@@ -4,11 +4,15 @@
 //! requests under each other condition, and the conditions among each other. At every position at which both sides have
 //! the same prefix their choices must be equal; how far their log-probabilities lie apart there is the oracle's noise.
 
+mod coverage;
 mod pair;
 mod precedent;
+mod precedents;
 
+pub use coverage::Coverage;
 pub use pair::{Flip, Pair, compare_pair};
 pub use precedent::Precedent;
+pub use precedents::{Account, Committed, Comparison, PassedOver, Precedents, Testimony};
 
 use oracles::verbs::Step;
 use serde::{Deserialize, Serialize};
@@ -54,6 +58,9 @@ pub fn explain(check: &OracleConsistencyCheck) -> String {
 pub struct ConsistencySample {
     /// Ids of the cases, in the order of every arm's answers.
     pub cases: Vec<String>,
+    /// Token ids of their prompts, in the same order; none in samples older than this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<Vec<u32>>,
     /// The answers, an arm each; the first is the one that the others are compared with first.
     pub arms: Vec<Arm>,
     /// Conditions that could not be seen, and why.

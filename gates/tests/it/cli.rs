@@ -54,7 +54,8 @@ fn agreement_passes_with_zero_and_is_on_record() {
     assert_eq!(record.verdict.word, Word::Pass);
     assert_eq!(record.compared, 3);
     let evidence: Vec<&str> = record.evidence.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(evidence, ["spec.toml", "collected.json.gz", "facts.json", "cases.jsonl"]);
+    let kept = ["spec.toml", "collected.json.gz", "facts.json", "precedent.json", "cases.jsonl"];
+    assert_eq!(evidence, kept);
     assert_eq!(record.subject.info["found_by"], "--plumb");
     assert_eq!(record.reproduce, "cargo gate run tiny --plumb engine-mock/plumb");
 }

@@ -53,6 +53,7 @@ fn run_with(workspace: &Workspace, oracle: Option<MockOracle>) -> Finished {
 #[test]
 fn a_live_oracle_that_agrees_passes() {
     let workspace = Workspace::without_golden(STRICT);
+    workspace.vouch();
     let finished = run_with(&workspace, Some(workspace.oracle(None)));
     let record = &finished.record;
     assert_eq!(record.verdict.word, Word::Pass, "{:?}", record.verdict);

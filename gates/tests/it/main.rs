@@ -9,6 +9,8 @@ mod consistency;
 #[cfg(test)]
 mod crossed;
 #[cfg(test)]
+mod fickle;
+#[cfg(test)]
 mod goldens;
 #[cfg(test)]
 mod honesty;

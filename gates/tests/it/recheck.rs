@@ -71,7 +71,7 @@ fn an_edited_byte_is_noticed_wherever_it_is() {
         }
         fs::write(&path, &whole).unwrap();
     }
-    assert_eq!(edited, 12);
+    assert_eq!(edited, 15);
     assert_eq!(workspace.gate_with(&["recheck", &record.id], &[]).status, 0);
     assert_eq!(workspace.gate_with(&["recheck", "--all"], &[]).status, 0);
     assert_eq!(workspace.gate_with(&["recheck", "nothing"], &[]).status, 2);

@@ -1,12 +1,13 @@
-//! What is on record about an oracle's own noise, when somebody else is compared with it.
+//! One record of an oracle against itself, as those who compare somebody else with it cite it.
 
 use records::metric::{Metric, Statistic};
 use records::record::{Record, VerdictWord as Word};
 use serde::{Deserialize, Serialize};
 
 use super::NAME;
+use crate::spec::Condition;
 
-/// The latest record of an oracle against itself.
+/// What a record of an oracle against itself says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Precedent {
@@ -28,41 +29,29 @@ pub struct Precedent {
     pub flips: u64,
     /// Largest difference of a log-probability behind the same prefix, in milli-nats; `None` where none was reported.
     pub largest_mnats: Option<f64>,
+    /// Conditions under which it was asked; empty in evidence older than this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Condition>,
+    /// Conditions that it does not have, each with the reason: nothing was seen of them, so that they are no agreement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<(Condition, String)>,
 }
 
 impl Precedent {
-    /// The latest record that judged the oracle of this name and source on this checkpoint and came to a verdict.
-    pub fn latest(
-        records: &[Record],
-        oracle: &str,
-        source_sha256: &str,
-        checkpoint_sha256: &str,
+    /// What `record` says, whose answers come to `word`; `None` where it lacks one of the counts.
+    pub(super) fn of(
+        record: &Record,
+        word: Word,
+        seen: Vec<Condition>,
+        absent: Vec<(Condition, String)>,
     ) -> Option<Self> {
-        let is_about = |record: &&Record| {
-            let judged = record.oracle.as_ref().is_some_and(|judged| {
-                judged.name == oracle
-                    && judged.identity.get("source_sha256").and_then(serde_json::Value::as_str)
-                        == Some(source_sha256)
-            });
-            let on = record.checkpoint.as_ref().map(|checkpoint| checkpoint.sha256.as_str());
-            judged
-                && on == Some(checkpoint_sha256)
-                && record.kinds.iter().any(|kind| kind == NAME)
-                && matches!(record.verdict.word, Word::Pass | Word::Fail)
-        };
-        let latest = records.iter().filter(is_about).max_by_key(|record| record.started_at)?;
-        Self::of(latest, oracle)
-    }
-
-    /// `None` where the record lacks one of the counts.
-    fn of(record: &Record, oracle: &str) -> Option<Self> {
         let find = |metric| record.measurements.iter().find(|number| number.metric == metric);
         let count = |metric| find(metric)?.value.map(|value| value as u64);
         Some(Self {
             record: record.id.clone(),
             gate: record.gate.clone(),
-            oracle: oracle.to_owned(),
-            word: record.verdict.word,
+            oracle: record.oracle.as_ref()?.name.clone(),
+            word,
             cases: record.compared,
             flipped: count(Metric::SelfFlippedCases)?,
             choices: count(Metric::SelfChoices)?,
@@ -70,11 +59,13 @@ impl Precedent {
             largest_mnats: find(Metric::SelfDifferenceMnats)
                 .filter(|number| number.statistic == Statistic::Max)?
                 .value,
+            seen,
+            absent,
         })
     }
 
     /// An oracle that always agrees with itself: what proofs are judged beside.
-    pub fn of_a_silent_oracle(oracle: &str, cases: u64) -> Self {
+    pub(super) fn of_a_silent_oracle(oracle: &str, cases: u64) -> Self {
         Self {
             record: "none: an oracle that never contradicts itself".to_owned(),
             gate: NAME.to_owned(),
@@ -85,6 +76,8 @@ impl Precedent {
             choices: cases,
             flips: 0,
             largest_mnats: Some(0.0),
+            seen: Condition::ALL.to_vec(),
+            absent: Vec::new(),
         }
     }
 }

@@ -357,7 +357,8 @@ mod tests {
         // One that speaks of the present goes before a newer one that does not.
         let kept = tokens(record("1", a, "vllm-cpu", token_exact::NAME, Word::Fail), 7, 0, None);
         assert!(of(&[crossed, kept]).contains("| 7/18 |"));
-        let change: [(fn(&mut Record), &str); 7] = [
+        type Change = fn(&mut Record);
+        let change: [(Change, &str); 7] = [
             (|it| it.subject.source_sha256 = "1".repeat(64), "the engine's sources moved"),
             (|it| it.spec_sha256 = "1".repeat(64), "the spec moved"),
             (|it| it.inputs_sha256 = Some("1".repeat(64)), "the inputs moved"),

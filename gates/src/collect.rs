@@ -24,7 +24,7 @@ use records::record::OracleSource;
 
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::chain;
-use crate::facts::{AnsweringGolden, Asked, Pinned};
+use crate::facts::{AnsweringGolden, Answers, Asked, Pinned};
 use crate::judge::Trouble;
 use crate::rule::Rule;
 use crate::samples::Samples;
@@ -98,6 +98,7 @@ fn engine(
 /// Keeps whose answers are compared with.
 fn answered_by(reference: ReferenceInfo, circumstances: &mut Circumstances) {
     circumstances.facts.answered_by = Some(reference.identity.clone());
+    circumstances.facts.answers = Some(Answers::from(&reference));
     circumstances.facts.noise.clone_from(&reference.noise);
     circumstances.reference = Some(reference);
 }

@@ -1,5 +1,7 @@
 //! The only place where floats are compared, always as `difference <= tolerance`, so that NaN fails.
 
+use serde::{Deserialize, Deserializer};
+
 /// One nat in milli-nats, the unit in which gaps between log-probabilities are written.
 const MNATS_PER_NAT: f64 = 1000.0;
 
@@ -30,6 +32,21 @@ pub fn largest(differences: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// Whether every value is a real number: an oracle or a subject that answers NaN or infinity did not answer.
 pub fn all_finite(values: impl IntoIterator<Item = f64>) -> bool {
     values.into_iter().all(f64::is_finite)
+}
+
+/// Reads a float of the evidence. JSON has no word for NaN and the infinities: serde writes `null` for each of them, and here that
+/// is read as NaN, so that what was no number when it was judged is none when it is judged again. For a float that may be absent,
+/// `Option` says so.
+pub fn nan_of_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// [`nan_of_null`] for each entry of a ranking.
+pub fn ranking_nan_of_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(u32, f64)>, D::Error> {
+    let entries: Vec<(u32, Option<f64>)> = Vec::deserialize(deserializer)?;
+    Ok(entries.into_iter().map(|(id, value)| (id, value.unwrap_or(f64::NAN))).collect())
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! What is known about a run beside its samples: the builds, who answered for the oracle and how it was pinned, on what, and
 //! what was asked. The validity rules are asked of it by the judge, so it is kept as evidence; nothing in it is a verdict.
 
+use oracles::Home;
 use oracles::checkpoint::Checkpoint;
 use oracles::golden::{GoldenCheckpoint, GoldenManifest, Noise};
 use oracles::registry::{Declared, OracleSpec};
 use oracles::verbs::Identity;
+use records::record::OracleSource;
 use serde::{Deserialize, Serialize};
 
+use crate::bench::{Bench, ReferenceInfo};
 use crate::subject::{FoundBy, Info};
 use crate::validity::Violation;
 use crate::workload::Workload;
@@ -28,6 +31,8 @@ pub struct Facts {
     pub oracle: Option<Pinned>,
     /// Who answered, as its process or its golden says.
     pub answered_by: Option<Identity>,
+    /// Where those answers came from; `None` in evidence older than this field.
+    pub answers: Option<Answers>,
     /// How far the oracle is from itself, where its golden has it measured.
     pub noise: Option<Noise>,
     /// The golden that answered.
@@ -36,6 +41,8 @@ pub struct Facts {
     pub checkpoint: Option<GoldenCheckpoint>,
     /// What was asked.
     pub asked: Option<Asked>,
+    /// What was resolved before anything was asked; `None` in evidence older than this field.
+    pub prepared: Option<Prepared>,
     /// Broken rules of answers that are too large to keep (whole distributions, tensors), as they were found.
     pub found: Vec<Violation>,
 }
@@ -60,6 +67,59 @@ pub struct EngineBuild {
     pub tree: Option<String>,
     /// How it was found.
     pub found_by: FoundBy,
+}
+
+/// What a run resolves before it asks anything. No rule asks for it; the record names it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prepared {
+    /// SHA-256 of the engine's binary.
+    pub binary_sha256: String,
+    /// How it was found.
+    pub found_by: FoundBy,
+    /// What the engine says of itself without a model.
+    pub info: Info,
+    /// SHA-256 of the inputs, or of the list of inputs that once failed.
+    pub inputs_sha256: Option<String>,
+    /// SHA-256 of the oracle's definition; `None` where it cannot be read, and a word without it lapses.
+    pub definition_sha256: Option<String>,
+}
+
+impl Prepared {
+    /// Of a run on `bench`.
+    pub fn of(bench: &Bench<'_>, home: &Home) -> Self {
+        let inputs = bench.workload.map(|workload| workload.sha256.clone());
+        let regressions = || bench.regressions.map(|list| list.sha256.clone());
+        Self {
+            binary_sha256: bench.identity.binary_sha256.clone(),
+            found_by: bench.identity.found_by,
+            info: bench.identity.info.clone(),
+            inputs_sha256: inputs.or_else(regressions),
+            definition_sha256: bench.oracle.and_then(|spec| spec.definition_sha256(home).ok()),
+        }
+    }
+}
+
+/// Where an oracle's answers came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// Live or golden.
+    pub source: OracleSource,
+    /// When the golden was captured.
+    pub captured_at: Option<String>,
+    /// SHA-256 of the manifest of the golden that answered or, beside a live oracle, that holds its noise.
+    pub golden_sha256: Option<String>,
+}
+
+impl From<&ReferenceInfo> for Answers {
+    fn from(reference: &ReferenceInfo) -> Self {
+        Self {
+            source: reference.source,
+            captured_at: reference.captured_at.clone(),
+            golden_sha256: reference.golden_sha256.clone(),
+        }
+    }
 }
 
 /// An oracle by its name and the contents of its registry file.

@@ -1,12 +1,15 @@
 //! What a run was answered so far, on disk: a run that was killed goes on where it was.
 //!
-//! One file a gate, JSON lines. The first names what was compared with what: only a run of the very same may go on. Each other line
-//! is one question with its answer, written whole before the run proceeds; a line that a kill cut short is dropped. The file goes
-//! when its run is on record.
+//! One file a gate, oracle and engine, JSON lines, so that a run against another oracle or of a binary named by hand leaves the
+//! main run's alone. The first line names what was compared with what, and where: only a run of the very same may go on. Each
+//! other line is one question with its answer and the digest of that first line, so that it is of no other run; it is written
+//! whole before the run proceeds, and one that a kill cut short is dropped. The file goes when its run is on record.
 
+mod host;
 mod oracle;
 mod transport;
 
+pub use host::Host;
 pub use oracle::JournaledOracle;
 pub use transport::JournaledSubject;
 
@@ -21,7 +24,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a run compares with what. A run goes on only where all of it is as it was.
+use crate::subject::FoundBy;
+
+/// What a run compares with what, and where. A run goes on only where all of it is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -31,8 +36,16 @@ pub struct Header {
     pub spec_sha256: String,
     /// SHA-256 of its inputs.
     pub inputs_sha256: Option<String>,
+    /// SHA-256 of the harness that asks.
+    pub harness_sha256: Option<String>,
+    /// The machine.
+    pub host: Host,
+    /// How the engine's binary was found.
+    pub found_by: FoundBy,
     /// SHA-256 of the engine's binary.
     pub binary_sha256: String,
+    /// The oracle's name; `None` where the engine is judged alone.
+    pub oracle: Option<String>,
     /// SHA-256 of the oracle's definition.
     pub oracle_sha256: Option<String>,
     /// SHA-256 of the checkpoint's declaration.
@@ -43,6 +56,8 @@ pub struct Header {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
+    /// [`Header::run`] of the run that it was given in.
+    run: String,
     /// The question: who was asked what.
     asked: Value,
     answer: Value,
@@ -54,6 +69,8 @@ struct Entry {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
+    /// [`Header::run`].
+    run: String,
     state: Mutex<State>,
 }
 
@@ -106,6 +123,16 @@ pub enum JournalError {
         /// What differs.
         key: &'static str,
     },
+    /// An answer was given in another run.
+    #[error(
+        "--resume: {path}: line {line} is an answer of another run than the first line names: take the file away"
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The line, 1 the first.
+        line: usize,
+    },
     /// A line is not what this program writes.
     #[error("{path}: line {line}: expected {expected}, found {found:?}")]
     Unreadable {
@@ -128,7 +155,7 @@ impl Journal {
         file.set_len(0).map_err(write)?;
         file.seek(SeekFrom::Start(0)).map_err(write)?;
         line(&mut file, header).map_err(write)?;
-        Ok(Self::of(path, file, BTreeMap::new()))
+        Ok(Self::of(path, header, file, BTreeMap::new()))
     }
 
     /// The journal of a run that was interrupted and compared what `header` says.
@@ -153,18 +180,27 @@ impl Journal {
         let mut kept: BTreeMap<String, VecDeque<Entry>> = BTreeMap::new();
         for (index, line) in lines.enumerate() {
             let entry: Entry = parse(&path, index + 2, "an answer", line)?;
+            if entry.run != header.run() {
+                return Err(JournalError::Foreign { path, line: index + 2 });
+            }
             kept.entry(entry.asked.to_string()).or_default().push_back(entry);
         }
-        Ok(Self::of(path, file, kept))
+        Ok(Self::of(path, header, file, kept))
     }
 
-    fn of(path: PathBuf, file: File, kept: BTreeMap<String, VecDeque<Entry>>) -> Self {
-        Self { path, state: Mutex::new(State { file, kept, replayed: Replayed::default() }) }
+    fn of(
+        path: PathBuf,
+        header: &Header,
+        file: File,
+        kept: BTreeMap<String, VecDeque<Entry>>,
+    ) -> Self {
+        let state = Mutex::new(State { file, kept, replayed: Replayed::default() });
+        Self { path, run: header.run(), state }
     }
 
-    /// How many answers an interrupted run of a gate has left; none where there is no such run.
-    pub fn left(folder: &Path, gate: &str) -> Option<usize> {
-        let text = std::fs::read_to_string(file_of(folder, gate)).ok()?;
+    /// How many answers an interrupted run of the same gate, oracle and engine has left; none where there is no such run.
+    pub fn left(folder: &Path, header: &Header) -> Option<usize> {
+        let text = std::fs::read_to_string(header.file(folder)).ok()?;
         Some(text.lines().count().saturating_sub(1)).filter(|answers| *answers > 0)
     }
 
@@ -186,7 +222,7 @@ impl Journal {
     /// Keeps an answer. One that cannot be kept is asked for again should this run not end.
     pub fn keep<T: Serialize>(&self, asked: Value, answer: &T, took: Duration) {
         let Ok(answer) = serde_json::to_value(answer) else { return };
-        let entry = Entry { asked, answer, ms: took.as_millis() as u64 };
+        let entry = Entry { run: self.run.clone(), asked, answer, ms: took.as_millis() as u64 };
         let _ = line(&mut self.state().file, &entry);
     }
 
@@ -220,21 +256,37 @@ impl Header {
             ("gate", self.gate != other.gate),
             ("spec", self.spec_sha256 != other.spec_sha256),
             ("list of inputs", self.inputs_sha256 != other.inputs_sha256),
+            ("harness", self.harness_sha256 != other.harness_sha256),
+            ("machine", self.host != other.host),
+            ("way to its engine", self.found_by != other.found_by),
             ("engine", self.binary_sha256 != other.binary_sha256),
-            ("oracle", self.oracle_sha256 != other.oracle_sha256),
+            ("oracle", self.oracle != other.oracle),
+            ("definition of its oracle", self.oracle_sha256 != other.oracle_sha256),
             ("checkpoint", self.checkpoint_sha256 != other.checkpoint_sha256),
         ];
         pairs.into_iter().find(|(_, differ)| *differ).map(|(key, _)| key)
     }
+
+    /// What its answers name it by.
+    fn run(&self) -> String {
+        // Text and lists of it: this cannot fail.
+        oracles::digest::sha256_bytes(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// Its file. Engines of the tree follow each other in one; each that was named by hand has its own.
+    fn file(&self, folder: &Path) -> PathBuf {
+        let oracle = self.oracle.as_deref().unwrap_or("alone");
+        let engine = match self.found_by {
+            FoundBy::Flag => self.binary_sha256.get(..12).unwrap_or(&self.binary_sha256),
+            FoundBy::Build | FoundBy::Sibling => "plumb",
+        };
+        folder.join(format!("{}.{oracle}.{engine}.journal", self.gate))
+    }
 }
 
-fn file_of(folder: &Path, gate: &str) -> PathBuf {
-    folder.join(format!("{gate}.journal"))
-}
-
-/// The gate's file, which nobody else may have open.
+/// The run's file, which nobody else may have open.
 fn locked(folder: &Path, header: &Header) -> Result<(PathBuf, File), JournalError> {
-    let path = file_of(folder, &header.gate);
+    let path = header.file(folder);
     let failed = |source| JournalError::Io { action: "create", path: path.clone(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
     let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -280,10 +332,18 @@ mod tests {
             gate: "tiny".to_owned(),
             spec_sha256: "spec".to_owned(),
             inputs_sha256: None,
+            harness_sha256: Some("harness".to_owned()),
+            host: host("here"),
+            found_by: FoundBy::Build,
             binary_sha256: "binary".to_owned(),
+            oracle: Some("oracle".to_owned()),
             oracle_sha256: Some("oracle".to_owned()),
             checkpoint_sha256: Some("checkpoint".to_owned()),
         }
+    }
+
+    fn host(name: &str) -> Host {
+        Host { machine_id_sha256: Some(name.to_owned()), cpu_model: None, cpu_features: Vec::new() }
     }
 
     fn ask(journal: &Journal, question: u32) -> Option<u32> {
@@ -303,7 +363,7 @@ mod tests {
         keep(&journal, 2, 20);
         assert_eq!(ask(&journal, 1), None);
         drop(journal);
-        assert_eq!(Journal::left(folder.path(), "tiny"), Some(3));
+        assert_eq!(Journal::left(folder.path(), &header()), Some(3));
         let journal = Journal::resume(folder.path(), &header()).unwrap();
         assert_eq!(
             [1, 2, 1, 1].map(|question| ask(&journal, question)),
@@ -316,7 +376,7 @@ mod tests {
         assert_eq!(ask(&journal, 3), Some(30));
         journal.finish().unwrap();
         drop(journal);
-        assert_eq!(Journal::left(folder.path(), "tiny"), None);
+        assert_eq!(Journal::left(folder.path(), &header()), None);
         assert!(Journal::resume(folder.path(), &header()).is_err());
     }
 
@@ -350,8 +410,68 @@ mod tests {
         let other = Header { spec_sha256: "edited".to_owned(), ..header() };
         let refused = Journal::resume(folder.path(), &other).unwrap_err().to_string();
         assert!(refused.contains("another spec"), "{refused}");
-        std::fs::write(file_of(folder.path(), "tiny"), "nonsense\n").unwrap();
+        std::fs::write(header().file(folder.path()), "nonsense\n").unwrap();
         let refused = Journal::resume(folder.path(), &header()).unwrap_err().to_string();
         assert!(refused.contains("line 1"), "{refused}");
+    }
+
+    /// Each key of the header, in turn, is another's.
+    #[test]
+    fn what_is_otherwise_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        keep(&Journal::begin(folder.path(), &header()).unwrap(), 1, 10);
+        let text = std::fs::read_to_string(header().file(folder.path())).unwrap();
+        let others = [
+            ("gate", Header { gate: "other".into(), ..header() }),
+            ("spec", Header { spec_sha256: "other".into(), ..header() }),
+            ("list of inputs", Header { inputs_sha256: Some("other".into()), ..header() }),
+            ("harness", Header { harness_sha256: None, ..header() }),
+            ("machine", Header { host: host("there"), ..header() }),
+            ("way to its engine", Header { found_by: FoundBy::Flag, ..header() }),
+            ("engine", Header { binary_sha256: "other".into(), ..header() }),
+            ("oracle", Header { oracle: None, ..header() }),
+            ("definition of its oracle", Header { oracle_sha256: None, ..header() }),
+            ("checkpoint", Header { checkpoint_sha256: None, ..header() }),
+        ];
+        for (key, other) in others {
+            // As if the file had been copied there.
+            std::fs::write(other.file(folder.path()), &text).unwrap();
+            let refused = Journal::resume(folder.path(), &other).unwrap_err().to_string();
+            assert!(refused.contains(&format!("had another {key};")), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_crossed_run_and_one_of_a_named_binary_leave_the_main_run_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        keep(&Journal::begin(folder.path(), &header()).unwrap(), 1, 10);
+        let crossed = Header { oracle: Some("other".into()), ..header() };
+        let alone = Header { oracle: None, ..header() };
+        let named = Header { found_by: FoundBy::Flag, ..header() };
+        for other in [&crossed, &alone, &named] {
+            assert_eq!(Journal::left(folder.path(), other), None);
+            keep(&Journal::begin(folder.path(), other).unwrap(), 1, 11);
+        }
+        for (run, answer) in [(&header(), 10), (&crossed, 11), (&alone, 11), (&named, 11)] {
+            let journal = Journal::resume(folder.path(), run).unwrap();
+            assert_eq!(ask(&journal, 1), Some(answer));
+        }
+    }
+
+    /// The answers of another machine, pasted behind a header of this one.
+    #[test]
+    fn an_answer_of_another_run_is_refused_by_its_line() {
+        let [here, there] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        keep(&Journal::begin(here.path(), &header()).unwrap(), 1, 10);
+        let other = Header { host: host("there"), ..header() };
+        keep(&Journal::begin(there.path(), &other).unwrap(), 2, 20);
+        let path = header().file(here.path());
+        let [ours, theirs] =
+            [&path, &other.file(there.path())].map(|path| std::fs::read_to_string(path).unwrap());
+        let pasted = ours + theirs.lines().last().unwrap() + "\n";
+        std::fs::write(&path, pasted).unwrap();
+        let refused = Journal::resume(here.path(), &header()).unwrap_err();
+        assert!(matches!(refused, JournalError::Foreign { line: 3, .. }), "{refused}");
+        assert!(refused.to_string().contains("line 3 is an answer of another run"), "{refused}");
     }
 }

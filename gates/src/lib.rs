@@ -14,6 +14,7 @@ pub mod chain;
 pub mod collect;
 pub mod command;
 pub mod compare;
+pub mod derived;
 pub mod evidence;
 pub mod facts;
 pub mod fault;

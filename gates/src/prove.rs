@@ -17,8 +17,8 @@ use crate::interrupt::{self, Interrupted};
 use crate::judge::{self, Judgement};
 use crate::kind::oracle_consistency::Precedents;
 use crate::rule::Word;
-use crate::subject::{Subject, SubjectError};
-use crate::supplies::Wanted;
+use crate::subject::{Subject, SubjectError, Transport};
+use crate::supplies::{Supplies, Wanted};
 use crate::{chain, collect, kind};
 use mirror::Mirror;
 use planted::{PlantedSupplies, Remembered, Tampered};
@@ -78,15 +78,8 @@ pub fn prove(
     let mirror = Mirror::of(bench, &remembered);
     let mut supplies = PlantedSupplies::over(bench.supplies, golden.clone(), bench.oracle);
     supplies.mirror = mirror.as_ref();
-    let control = planted_bench(bench, &supplies, &remembered);
-    let mut circumstances = Circumstances::default();
     let started = Instant::now();
-    let collected = collect::collect(&control, &mut circumstances);
-    interrupt::check()?;
-    let spec = &bench.gate.spec;
-    let precedents = precedents(bench);
-    let judgement = judge::judge(spec, &collected, &circumstances.facts, precedents.as_ref())
-        .timed(spec, circumstances.answers_ms());
+    let (judgement, circumstances) = judged(bench, &supplies, &remembered, |elapsed| elapsed)?;
     if judgement.word != Word::Pass {
         return Ok(Outcome::NotGreen(judgement));
     }
@@ -104,6 +97,7 @@ pub fn prove(
         golden,
         golden_folder,
         scratch: scratch.path(),
+        control_ms: circumstances.answers_ms(),
     };
     let mut proofs = Vec::with_capacity(names.len());
     for fault in names.iter().filter_map(|name| fault::by_name(&name.0)) {
@@ -126,11 +120,30 @@ fn precedents(bench: &Bench<'_>) -> Option<Precedents> {
     Some(Precedents::of_a_silent_oracle(&oracle.name, cases))
 }
 
+/// Collects and judges once, the control and every fault alike: on `supplies`, over `transport`, and by a `clock` that is given the
+/// milliseconds which the answers took.
+fn judged(
+    bench: &Bench<'_>,
+    supplies: &dyn Supplies,
+    transport: &dyn Transport,
+    clock: impl Fn(u64) -> u64,
+) -> Result<(Judgement, Circumstances), Interrupted> {
+    let planted = planted_bench(bench, supplies, transport);
+    let mut circumstances = Circumstances::default();
+    let collected = collect::collect(&planted, &mut circumstances);
+    interrupt::check()?;
+    let elapsed = clock(circumstances.answers_ms());
+    let spec = &bench.gate.spec;
+    let precedents = precedents(bench);
+    let judgement = judge::judge(spec, &collected, &circumstances.facts, precedents.as_ref());
+    Ok((judgement.timed(spec, elapsed), circumstances))
+}
+
 /// A bench like `bench`, on the golden, with other supplies and another way to the subject.
 fn planted_bench<'a>(
     bench: &'a Bench<'a>,
-    supplies: &'a dyn crate::supplies::Supplies,
-    transport: &'a dyn crate::subject::Transport,
+    supplies: &'a dyn Supplies,
+    transport: &'a dyn Transport,
 ) -> Bench<'a> {
     Bench {
         gate: bench.gate,
@@ -160,6 +173,8 @@ struct Ground<'a> {
     golden: Option<Golden>,
     golden_folder: Option<&'a std::path::Path>,
     scratch: &'a std::path::Path,
+    /// Milliseconds that the answers of the control took.
+    control_ms: u64,
 }
 
 impl Ground<'_> {
@@ -167,7 +182,7 @@ impl Ground<'_> {
     fn try_fault(&self, fault: &'static Fault) -> Result<(bool, String), ProveError> {
         let mut supplies =
             PlantedSupplies::over(self.bench.supplies, self.golden.clone(), self.bench.oracle);
-        supplies.mirror = self.mirror;
+        let mut mirror = None;
         let planted = match fault.act {
             Act::Checkpoint(plant) => self.plant_checkpoint(fault, plant)?.map(|path| {
                 supplies.checkpoint_path = Some(path);
@@ -179,6 +194,12 @@ impl Ground<'_> {
                 supplies.plant_oracle = Some(plant);
                 Ok(())
             }
+            Act::Scored(plant) => {
+                mirror = self.mirror.map(|mirror| mirror.planted(plant));
+                mirror.is_some().then_some(()).ok_or_else(|| FaultError::Absent {
+                    what: "oracle of whole distributions".to_owned(),
+                })
+            }
             Act::Request(_)
             | Act::Answer(_)
             | Act::Process(_)
@@ -189,20 +210,17 @@ impl Ground<'_> {
         if let Err(error) = planted {
             return Ok((false, format!("could not be planted: {}", chain::of(&error))));
         }
+        supplies.mirror = mirror.as_ref().or(self.mirror);
         let references = self.golden.as_ref().map_or(&[][..], |golden| golden.cases.as_slice());
         let tampered = Tampered { inner: self.remembered, fault, references };
-        let bench = planted_bench(self.bench, &supplies, &tampered);
-        let mut circumstances = Circumstances::default();
-        let collected = collect::collect(&bench, &mut circumstances);
-        interrupt::check()?;
-        let elapsed = circumstances.answers_ms();
-        let elapsed = if let Act::Clock(plant) = fault.act { plant(elapsed) } else { elapsed };
-        let spec = &bench.gate.spec;
-        let precedents = precedents(self.bench);
-        let judgement = judge::judge(spec, &collected, &circumstances.facts, precedents.as_ref())
-            .timed(spec, elapsed);
-        let red = matches!(judgement.word, Word::Fail | Word::Void);
-        let red = red
+        // What is remembered takes no time: a clock runs wrong on that of the control, which asked.
+        let clock = |elapsed| match fault.act {
+            Act::Clock(plant) => plant(self.control_ms),
+            _ => elapsed,
+        };
+        let (judgement, _) = judged(self.bench, &supplies, &tampered, clock)?;
+        let spec = &self.bench.gate.spec;
+        let red = matches!(judgement.word, Word::Fail | Word::Void)
             && fault::located::words(&kind::names(spec), fault.name)
                 .is_none_or(|words| judgement.reason.contains(words));
         Ok((red, format!("{}: {}", judgement.word.as_str(), judgement.reason)))

@@ -1,7 +1,8 @@
 //! `gate recheck RUN`: the verdict derived once more, from the evidence alone.
 //!
 //! Nothing is run and nothing is fetched. Every file is verified by its hash first, so an edited byte is noticed; then the
-//! judge is given what it was given then, under the spec of then, and must say the same.
+//! judge is given what it was given then, under the spec of then, and must say the same. So must [`Derived`], of who was judged
+//! by whom on what. What is left of a record is listed in [`NOT_DERIVED`].
 
 use std::path::Path;
 
@@ -9,9 +10,12 @@ use records::metric::{Measurement, Metric};
 use records::record::Record;
 use records::store::Store;
 
+use crate::derived::{self, Derived};
 use crate::evidence::{EvidenceError, Kept};
+use crate::facts::Facts;
 use crate::judge::{self, Judgement};
-use crate::spec::{self, SpecError};
+use crate::kind;
+use crate::spec::{self, Spec, SpecError};
 
 /// A verdict that could not be derived again.
 #[derive(Debug, thiserror::Error)]
@@ -50,32 +54,79 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         Some(elapsed) => judgement.timed(&spec, elapsed),
         None => judgement,
     };
-    let mut differences = differences(record, &judgement);
+    let mut found = differences(record, &judgement);
+    found.extend(beside(record, &spec, &kept.facts, &judgement));
     if oracles::digest::sha256_bytes(kept.spec.as_bytes()) != record.spec_sha256 {
-        differences.push("the spec that is kept is not the one that the record names".to_owned());
+        found.push("the spec that is kept is not the one that the record names".to_owned());
     }
     let derived = format!("{}: {}", judgement.word.as_str(), judgement.reason);
-    Ok(Recheck { derived, differences })
+    Ok(Recheck { derived, differences: found })
 }
+
+/// What of a record no evidence tells: when and where it was made, by which command, in how many pieces, how long its clock ran,
+/// and which record it corrects. Its id and schema version are the store's to check, and each file of its evidence has its hash.
+/// Of records older than [`crate::facts::Prepared`] subject, oracle, checkpoint, inputs and harness are not derived either.
+pub const NOT_DERIVED: [&str; 11] = [
+    "schema_version",
+    "id",
+    "started_at",
+    "duration_ms",
+    "machine",
+    "evidence",
+    "reproduce",
+    "supersedes",
+    "resumed_answers",
+    "measurements subject_ms",
+    "measurements oracle_ms",
+];
 
 fn differences(record: &Record, judgement: &Judgement) -> Vec<String> {
     let rules: Vec<String> = judgement.rules.iter().map(|rule| rule.id().to_owned()).collect();
-    let numbers: Vec<_> = record.measurements.iter().filter(|number| !is_beside(number)).collect();
-    let same = [
+    named(&[
         ("another word", record.verdict.word == judgement.word),
         ("other rules", record.verdict.rules == rules),
         ("another reason", record.verdict.reason == judgement.reason),
         ("another number of cases", record.compared == judgement.compared),
-        ("other numbers", numbers == judgement.measurements.iter().collect::<Vec<_>>()),
         ("other divergences", record.divergences == judgement.divergences),
-    ];
-    let differ = same.into_iter().filter(|(_, same)| !same);
-    differ.map(|(what, _)| format!("the record has {what} than its evidence gives")).collect()
+    ])
 }
 
-/// What a run adds beside what was judged: its own clock, and the oracle's noise.
-fn is_beside(number: &Measurement) -> bool {
-    let beside =
-        [Metric::SubjectMs, Metric::OracleMs, Metric::OracleNoiseMnats, Metric::OracleFlips];
-    beside.contains(&number.metric)
+/// What the record says beside the verdict.
+fn beside(record: &Record, spec: &Spec, facts: &Facts, judgement: &Judgement) -> Vec<String> {
+    let kinds = kind::names(spec);
+    let Some(prepared) = &facts.prepared else {
+        let numbers = judgement.measurements.iter();
+        return named(&[
+            ("other kinds", record.kinds == kinds),
+            ("other numbers", numbers.eq(judged(record, &[CLOCK, NOISE].concat()))),
+        ]);
+    };
+    let derived = Derived::of(spec, facts, prepared);
+    let numbers = derived::measurements(judgement, facts);
+    named(&[
+        ("another gate", record.gate == derived.gate),
+        ("other kinds", record.kinds == derived.kinds),
+        ("another subject", record.subject == derived.subject),
+        ("another oracle", record.oracle == derived.oracle),
+        ("another checkpoint", record.checkpoint == derived.checkpoint),
+        ("other inputs", record.inputs_sha256 == derived.inputs_sha256),
+        ("another harness", record.harness_sha256 == derived.harness_sha256),
+        ("other numbers", numbers.iter().eq(judged(record, &CLOCK))),
+    ])
+}
+
+/// The run's own clock.
+const CLOCK: [Metric; 2] = [Metric::SubjectMs, Metric::OracleMs];
+/// The oracle's noise.
+const NOISE: [Metric; 2] = [Metric::OracleNoiseMnats, Metric::OracleFlips];
+
+/// The numbers of a record but those.
+fn judged<'a>(record: &'a Record, but: &'a [Metric]) -> impl Iterator<Item = &'a Measurement> {
+    record.measurements.iter().filter(|number| !but.contains(&number.metric))
+}
+
+/// A sentence for each that is not the same.
+fn named(same: &[(&str, bool)]) -> Vec<String> {
+    let differ = same.iter().filter(|(_, same)| !same);
+    differ.map(|(what, _)| format!("the record has {what} than its evidence gives")).collect()
 }

@@ -14,10 +14,11 @@ use records::record::Record;
 use records::store::{Store, StoreError};
 
 use crate::bench::{Bench, Circumstances};
+use crate::facts::Prepared;
 use crate::interrupt::{self, Interrupted};
 use crate::journal::Journal;
 use crate::judge::{Judgement, Trouble};
-use crate::portable::{portable, portable_record};
+use crate::portable::Places;
 use crate::samples::Samples;
 use crate::{collect, evidence, judge, precedents, recording, report};
 
@@ -28,6 +29,8 @@ pub struct Destination<'a> {
     pub records: &'a Path,
     /// The workspace and the cache, which a record names no path of.
     pub home: &'a Home,
+    /// The engine's binary where it was named by hand, which a record does not name the place of either.
+    pub plumb: Option<&'a Path>,
     /// The record that this one corrects.
     pub supersedes: Option<String>,
     /// The command that repeats the run.
@@ -84,11 +87,14 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
     let replayed = bench.journal.map(Journal::replayed).unwrap_or_default();
     let elapsed = circumstances.answers_ms() + replayed.ms;
     let precedents = precedents::on_record(bench, &circumstances, &store, destination.home)?;
+    let prepared = Prepared::of(bench, destination.home);
+    circumstances.facts.prepared = Some(prepared.clone());
     let facts = &circumstances.facts;
     let judgement = judge::judge(spec, &collected, facts, precedents.as_ref()).timed(spec, elapsed);
     let elapsed = spec.check.budget.is_some().then_some(elapsed);
+    let places = Places { home: destination.home, plumb: destination.plumb };
     for file in evidence::of(&bench.gate.text, &collected, facts, elapsed, precedents.as_ref()) {
-        draft.evidence(file.name, &file.bytes(|text| portable(text, destination.home)))?;
+        draft.evidence(file.name, &file.bytes(|text| places.portable(text)))?;
     }
     keep(destination, &collected)?;
     let draft_record = recording::assemble(
@@ -96,11 +102,12 @@ pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished,
         destination,
         &circumstances,
         &judgement,
+        &prepared,
         recording::Clock { machine, started_at: draft.started_at(), duration: started.elapsed() },
     );
     // Evidence takes its time; a run that was stopped meanwhile is none.
     interrupt::check()?;
-    let path = draft.commit(portable_record(draft_record, destination.home))?;
+    let path = draft.commit(places.portable_record(draft_record))?;
     let record = records::store::read_record(&path)?;
     Ok(finished(bench, record, path, &judgement, &circumstances))
 }

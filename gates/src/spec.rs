@@ -23,7 +23,7 @@ pub use consistency::{Absent, Alpha, Condition, NoiseRateCheck, OracleConsistenc
 pub use error::SpecError;
 pub use inside::{
     ActivationType, Band, BandOrigin, Degrees, Edit, FidelityCheck, LayersCheck, OpCase,
-    OpGoldenCheck, RelRms, Tolerance, Unit,
+    OpGoldenCheck, RelRms, Tolerance, Unit, names_its_inputs,
 };
 pub use logits::{ChunkTokens, LogitsCheck};
 

@@ -2,12 +2,14 @@
 
 mod all;
 mod consistency;
+mod inside;
 mod launch;
 mod production;
 mod scores;
 
 pub use all::{all, builds};
 pub use consistency::consistency;
+pub use inside::sampled;
 pub use launch::launch;
 pub use production::{in_production, production};
 pub use scores::scores;

@@ -8,7 +8,7 @@ use oracles::registry::OracleSpec;
 use oracles::verbs::{FinishReason, Identity, Oracle, VerbError};
 use records::record::OracleSource;
 
-use super::{Reference, checkpoint, elapsed_ms, reference, trouble, unanswered};
+use super::{Reference, answered_by, checkpoint, elapsed_ms, reference, trouble, unanswered};
 use crate::bench::{Bench, Circumstances, ReferenceInfo};
 use crate::judge::Trouble;
 use crate::rule::Rule;
@@ -149,7 +149,7 @@ pub(super) fn vocabularies(
             "the vocabularies come with the source of {name}, which is not provisioned: `gate oracle provision {name}`"
         )));
     };
-    circumstances.reference = Some(source_reference(oracle));
+    answered_by(source_reference(oracle), circumstances);
     let mut corpora = Vec::new();
     let mut asked = 0;
     let started = Instant::now();

@@ -10,7 +10,7 @@ use oracles::registry::OracleSpec;
 use super::{CommandError, Context};
 use crate::bench::{Bench, SubjectIdentity};
 use crate::facts::{Build, EngineBuild, Facts};
-use crate::journal::Header;
+use crate::journal::{Header, Host};
 use crate::regressions::{self, Regressions};
 use crate::spec::{self, NamedSpec};
 use crate::subject::{PlumbBinary, ProcessTransport, Subject, find};
@@ -34,7 +34,11 @@ impl Declared {
             Some(path) if gate.spec.check.regression.is_some() => {
                 regressions = Some(regressions::read(root, path)?);
             }
-            Some(path) => workload = Some(workload::read(root, path)?),
+            Some(path) => {
+                let inputs = workload::read(root, path)?;
+                spec::names_its_inputs(&gate, &inputs)?;
+                workload = Some(inputs);
+            }
             None => {}
         }
         let named = gate.spec.oracle.as_deref();
@@ -55,10 +59,17 @@ impl Declared {
         Ok(self)
     }
 
-    /// Only the cases that faults are tried on.
+    /// Only the cases that faults are tried on, and of the edits those whose cases are among them.
     pub(super) fn for_proofs(mut self) -> Result<Self, CommandError> {
         if let (Some(workload), Some(path)) = (&self.workload, &self.gate.spec.inputs) {
-            self.workload = Some(workload::subset(workload, path, &self.gate.spec.prove.cases)?);
+            let subset = workload::subset(workload, path, &self.gate.spec.prove.cases)?;
+            if let Some(check) = &mut self.gate.spec.check.activation_fidelity {
+                let is_tried = |id: &str| subset.cases.iter().any(|case| case.id == id);
+                check
+                    .edits
+                    .retain(|edit| edit.cases().iter().all(|(_, case)| is_tried(case.get_ref())));
+            }
+            self.workload = Some(subset);
         }
         Ok(self)
     }
@@ -92,7 +103,11 @@ impl Declared {
             gate: self.gate.name.clone(),
             spec_sha256: self.gate.sha256.clone(),
             inputs_sha256: inputs.or_else(regressions),
+            harness_sha256: crate::HARNESS_SHA256.map(str::to_owned),
+            host: Host::here(),
+            found_by: identity.found_by,
             binary_sha256: identity.binary_sha256.clone(),
+            oracle: self.oracle.as_ref().map(|oracle| oracle.name.clone()),
             oracle_sha256: definition.transpose().map_err(oracles::Error::from)?,
             checkpoint_sha256: declaration.transpose()?,
         })

@@ -76,6 +76,7 @@ fn one(
     let destination = Destination {
         records,
         home: &context.home,
+        plumb: arguments.plumb.as_deref(),
         supersedes: arguments.supersedes.clone(),
         reproduce: reproduce(arguments, &declared.gate.name),
         keep,
@@ -94,7 +95,7 @@ fn journal(
 ) -> Result<Journal, CommandError> {
     let folder = context.home.cache.join("runs");
     let header = declared.header(context, identity)?;
-    let left = Journal::left(&folder, &header.gate);
+    let left = Journal::left(&folder, &header);
     let note = |text: String| context.progress.note(&text);
     match (left, arguments.resume) {
         (Some(left), true) => {

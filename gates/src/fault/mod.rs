@@ -7,6 +7,7 @@ mod altered_merge;
 mod altered_template;
 mod batched_bit;
 mod busy_host;
+mod capped_batch;
 mod checkpoint_file;
 mod coin_flips;
 mod crossed_groups;
@@ -79,6 +80,7 @@ mod truncated_dump;
 mod truncated_output;
 mod truncated_run;
 mod turned_bos;
+mod uncertain_rows;
 mod unknown_op;
 mod unrounded_sums;
 mod values;
@@ -92,6 +94,7 @@ use std::path::Path;
 
 use oracles::golden::GoldenCase;
 use oracles::tensors::Tensors;
+use oracles::verbs::ScoredChunk;
 use serde_json::Value;
 
 use crate::subject::{Inspection, Question, RawAnswer};
@@ -122,6 +125,8 @@ pub enum Act {
     Clock(fn(u64) -> u64),
     /// On what an oracle answers when it is compared with itself.
     Oracle(fn(Occasion, &mut OracleAnswer)),
+    /// On the whole distributions that an oracle answers.
+    Scored(fn(&mut [ScoredChunk])),
     /// On a copy of the golden's folder.
     Golden(fn(&Path) -> std::io::Result<()>),
 }
@@ -206,6 +211,7 @@ pub const ALL: &[Fault] = &[
     batched_bit::FAULT,
     crossed_slots::FAULT,
     ignored_knob::FAULT,
+    capped_batch::FAULT,
     heeded_flag::FAULT,
     swallowed_flag::FAULT,
     nameless_refusal::FAULT,
@@ -232,6 +238,7 @@ pub const ALL: &[Fault] = &[
     oracle_nan::FAULT,
     shifted_rows::FAULT,
     scaled_logits::FAULT,
+    uncertain_rows::FAULT,
     nan_logit::FAULT,
     perturbed_head::FAULT,
     truncated_dump::FAULT,

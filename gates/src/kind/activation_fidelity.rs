@@ -265,14 +265,14 @@ mod tests {
         StreamSample { name: "layer.1".into(), rows: Ok(rows), edited }
     }
 
+    fn case(streams: Vec<StreamSample>) -> FidelityCase {
+        FidelityCase { id: "a".into(), edited: "b".into(), from: 1, values: Ok(streams) }
+    }
+
     fn failed(got: &[f32]) -> Option<String> {
-        let case = FidelityCase {
-            id: "a".into(),
-            edited: "b".into(),
-            from: 1,
-            values: Ok(vec![stream(got)]),
-        };
-        judge(&check(), &[case]).findings.failures.first().map(|failure| failure.what.clone())
+        let found = judge(&check(), &[case(vec![stream(got)])]).findings;
+        assert_eq!(found.compared, 1);
+        found.failures.first().map(|failure| failure.what.clone())
     }
 
     #[test]
@@ -310,6 +310,26 @@ mod tests {
     fn what_is_no_number_fails() {
         let what = failed(&[30.0, f32::NAN, 3.0, 4.0, 4.0, 3.0]).unwrap();
         assert!(what.contains("is no number"), "{what}");
+    }
+
+    proptest::proptest! {
+        /// Whatever an engine answers, its evidence is judged as it was.
+        #[test]
+        fn the_evidence_is_judged_the_same(bits in proptest::array::uniform6(proptest::num::u32::ANY), place in 0..7_usize) {
+            let mut got = bits.map(f32::from_bits);
+            for broken in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                if let Some(value) = got.get_mut(place) {
+                    *value = broken;
+                }
+                let case = case(vec![stream(&got)]);
+                let read: FidelityCase = serde_json::from_str(&serde_json::to_string(&case).unwrap()).unwrap();
+                let [kept, again] = [case, read].map(|case| judge(&check(), &[case]));
+                proptest::prop_assert_eq!(kept.findings.failures, again.findings.failures);
+                proptest::prop_assert_eq!(kept.findings.measurements, again.findings.measurements);
+                proptest::prop_assert_eq!(kept.findings.summary, again.findings.summary);
+                proptest::prop_assert_eq!(kept.table, again.table);
+            }
+        }
     }
 
     #[test]

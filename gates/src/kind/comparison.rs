@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compare::nan_of_null;
+
 /// Elements that are kept of a comparison.
 const WORST_KEPT: usize = 3;
 
@@ -14,17 +16,22 @@ pub struct Rows {
     pub values: Vec<f32>,
 }
 
-/// Sums over one row, in `f64`: every distance and every angle follows from them.
+/// Sums over one row, in `f64`: every distance and every angle follows from them. Where a value was no finite number they are none
+/// either, and stay so in the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowSums {
     /// Of `(got - want)^2`.
+    #[serde(deserialize_with = "nan_of_null")]
     pub error: f64,
     /// Of `want^2`.
+    #[serde(deserialize_with = "nan_of_null")]
     pub want: f64,
     /// Of `got^2`.
+    #[serde(deserialize_with = "nan_of_null")]
     pub got: f64,
     /// Of `got * want`.
+    #[serde(deserialize_with = "nan_of_null")]
     pub dot: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Whether a process did what its arguments ask: how many threads computed, how many requests together.
 //!
-//! Equal answers prove nothing about a knob that was ignored. `plumb` ends with a line on standard error, `answered 30 requests, at
-//! most 16 together, on 2 threads`, of which the numbers are read.
+//! Equal answers prove nothing about a knob that was ignored, or heeded by half. `plumb` ends with a line on standard error,
+//! `answered 30 requests, at most 16 together, on 2 threads`, of which the numbers are read.
 
 use super::alone::Exchange;
 
@@ -32,13 +32,15 @@ pub fn fault(exchange: &Exchange) -> Option<String> {
     if let Some(asked) = threads.filter(|asked| *asked != computed.threads) {
         return Some(format!("ran {} threads where {asked} were asked for", computed.threads));
     }
-    let asked = together?;
-    // Some request ends before others come, so that the most is not always reached; one alone is never a batch.
-    let least = asked.min(computed.requests).min(2);
-    let heeded = (least..=asked).contains(&computed.together);
-    (!heeded).then(|| {
+    // Who was asked for eight and computed two together has not heeded it; fewer are only right where fewer were there.
+    let there = u32::try_from(exchange.question.lines.len()).unwrap_or(u32::MAX);
+    if computed.requests != there {
+        return Some(format!("answered {} requests where {there} were there", computed.requests));
+    }
+    let expected = together?.min(there);
+    (computed.together != expected).then(|| {
         format!(
-            "computed at most {} requests together where {asked} were asked for",
+            "computed at most {} requests together where {expected} were asked for and there",
             computed.together
         )
     })
@@ -57,12 +59,17 @@ mod tests {
     use super::*;
     use crate::subject::{Question, RawAnswer, Verb, Watch};
 
+    /// Six requests.
     fn exchange(arguments: &[&str], stderr: &str) -> Exchange {
+        exchange_of(6, arguments, stderr)
+    }
+
+    fn exchange_of(requests: usize, arguments: &[&str], stderr: &str) -> Exchange {
         let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
         let question = Question {
             verb: Verb::Generate,
             arguments,
-            lines: Vec::new(),
+            lines: vec![String::new(); requests],
             repeat: 0,
             watched: false,
         };
@@ -76,28 +83,44 @@ mod tests {
         Exchange { question, answer }
     }
 
+    fn said(requests: u32, together: u32) -> String {
+        format!("answered {requests} requests, at most {together} together, on 2 threads\n")
+    }
+
     #[test]
     fn a_knob_that_was_heeded_is_no_fault() {
-        let said = "answered 6 requests, at most 3 together, on 2 threads\n";
-        for arguments in
-            [&["--threads", "2"][..], &["--max-sequences", "3"], &["--max-sequences", "32"], &[]]
-        {
-            assert_eq!(fault(&exchange(arguments, said)), None, "{arguments:?}");
-        }
-        let alone = "answered 1 requests, at most 1 together, on 2 threads";
-        assert_eq!(fault(&exchange(&["--max-sequences", "32"], alone)), None);
+        assert_eq!(fault(&exchange(&["--threads", "2"], &said(6, 3))), None);
+        assert_eq!(fault(&exchange(&["--max-sequences", "3"], &said(6, 3))), None);
+        assert_eq!(fault(&exchange(&["--max-sequences", "32"], &said(6, 6))), None);
+        assert_eq!(fault(&exchange(&[], &said(6, 1))), None);
+        assert_eq!(fault(&exchange_of(1, &["--max-sequences", "32"], &said(1, 1))), None);
     }
 
     #[test]
     fn a_knob_that_was_ignored_is_one() {
-        let said = "answered 6 requests, at most 1 together, on 2 threads";
         for arguments in [["--threads", "4"], ["--max-sequences", "3"]] {
-            assert!(fault(&exchange(&arguments, said)).is_some(), "{arguments:?}");
+            assert!(fault(&exchange(&arguments, &said(6, 1))).is_some(), "{arguments:?}");
         }
-        let wide = "answered 6 requests, at most 6 together, on 2 threads";
-        assert!(fault(&exchange(&["--max-sequences", "3"], wide)).is_some());
+        assert!(fault(&exchange(&["--max-sequences", "3"], &said(6, 6))).is_some());
         for silent in ["", "answered", "answered 6 requests", "answered 99999999999 1 1"] {
             assert!(fault(&exchange(&["--threads", "2"], silent)).is_some(), "{silent:?}");
         }
+    }
+
+    /// Eight were asked for and thirty were there: two at a time is another knob's setting, and so is seven.
+    #[test]
+    fn a_knob_that_was_heeded_by_half_is_one() {
+        let asked = ["--max-sequences", "8"];
+        for together in [1, 2, 7, 9, 30] {
+            let what = fault(&exchange_of(30, &asked, &said(30, together))).unwrap();
+            let expected = format!(
+                "computed at most {together} requests together where 8 were asked for and there"
+            );
+            assert_eq!(what, expected);
+        }
+        assert_eq!(fault(&exchange_of(30, &asked, &said(30, 8))), None);
+        // Who answers fewer than there were cannot excuse a small batch with it.
+        let fewer = fault(&exchange_of(30, &asked, &said(2, 2))).unwrap();
+        assert_eq!(fewer, "answered 2 requests where 30 were there");
     }
 }

@@ -21,6 +21,15 @@ pub(super) struct Mirror {
 }
 
 impl Mirror {
+    /// The same, with a fault on what it says.
+    pub(super) fn planted(&self, plant: fn(&mut [ScoredChunk])) -> Self {
+        let mut planted = self.clone();
+        plant(&mut planted.chunks);
+        planted
+    }
+}
+
+impl Mirror {
     /// What the engine says of the gate's text through `transport`; `None` where the gate compares no distributions or the
     /// engine does not answer, which its control then shows.
     pub(super) fn of(bench: &Bench<'_>, transport: &dyn Transport) -> Option<Self> {

@@ -84,6 +84,7 @@ impl Transport for Tampered<'_> {
             | Act::Exchange(_)
             | Act::Clock(_)
             | Act::Oracle(_)
+            | Act::Scored(_)
             | Act::Golden(_) => {}
         }
         Ok(answer)

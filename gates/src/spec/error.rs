@@ -30,6 +30,23 @@ pub enum SpecError {
         /// What is wrong and where.
         message: String,
     },
+    /// A case is named that the gate's inputs do not have.
+    #[error(
+        "gates/specs/{gate}.toml:{line}: {key} = {found:?} is no case of the inputs, which have {}",
+        .known.join(", ")
+    )]
+    NoSuchCase {
+        /// The gate.
+        gate: String,
+        /// The line that names it, from 1.
+        line: usize,
+        /// The key that names it.
+        key: &'static str,
+        /// The name.
+        found: String,
+        /// The cases that there are.
+        known: Vec<String>,
+    },
     /// The parts of the spec do not fit together.
     #[error("{path}: {message}")]
     Inconsistent {

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use oracles::verbs::OpQuestion;
 use serde::Deserialize;
 use serde_json::Value;
+use toml::Spanned;
 
-use super::{Because, Checks, Spec};
+use super::{Because, Checks, NamedSpec, Spec, SpecError};
 use crate::kind;
 use crate::kind::inside::Inside;
+use crate::workload::Workload;
 
 /// The widest relative distance that a band may allow: 2^-5, eight units in the last place of every bfloat16.
 const REL_RMS_CEILING: f64 = 1.0 / 32.0;
@@ -67,14 +69,21 @@ pub struct FidelityCheck {
     pub because: Because,
 }
 
-/// A case, and the same with one word edited; both have as many tokens.
+/// A case, and the same with one word edited; both have as many tokens. Each knows its place in the file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Edit {
     /// The case that both sides compute.
-    pub case: String,
+    pub case: Spanned<String>,
     /// The case that the oracle alone computes.
-    pub edited: String,
+    pub edited: Spanned<String>,
+}
+
+impl Edit {
+    /// Both cases, under their keys.
+    pub fn cases(&self) -> [(&'static str, &Spanned<String>); 2] {
+        [("case", &self.case), ("edited", &self.edited)]
+    }
 }
 
 /// `[check.op-golden]`
@@ -229,11 +238,36 @@ pub(super) fn inconsistency(spec: &Spec) -> Option<&'static str> {
     empty_list(check)
 }
 
+/// Whether each case that [check.activation-fidelity] names is one of the gate's inputs: one that is not would be passed over.
+pub fn names_its_inputs(gate: &NamedSpec, inputs: &Workload) -> Result<(), SpecError> {
+    let edits = gate.spec.check.activation_fidelity.iter().flat_map(|check| &check.edits);
+    for (key, case) in edits.flat_map(Edit::cases) {
+        if inputs.cases.iter().any(|input| input.id == *case.get_ref()) {
+            continue;
+        }
+        let before = gate.text.get(..case.span().start).unwrap_or_default();
+        return Err(SpecError::NoSuchCase {
+            gate: gate.name.clone(),
+            line: 1 + before.matches('\n').count(),
+            key,
+            found: case.get_ref().clone(),
+            known: inputs.cases.iter().map(|input| input.id.clone()).collect(),
+        });
+    }
+    Ok(())
+}
+
 /// A list that would make the comparison vacuous, or ambiguous.
 fn empty_list(check: &Inside<'_>) -> Option<&'static str> {
     match check {
         Inside::Fidelity(check) if check.edits.is_empty() => {
             Some("[check.activation-fidelity] edits names at least one case")
+        }
+        Inside::Fidelity(check) => {
+            let pair = |edit: &Edit| (edit.case.get_ref().clone(), edit.edited.get_ref().clone());
+            let pairs: BTreeSet<_> = check.edits.iter().map(pair).collect();
+            (pairs.len() < check.edits.len())
+                .then_some("[check.activation-fidelity] edits names a pair of cases twice")
         }
         Inside::Ops(check) if check.case.is_empty() => {
             Some("[check.op-golden] has at least one [[check.op-golden.case]]")
@@ -242,7 +276,7 @@ fn empty_list(check: &Inside<'_>) -> Option<&'static str> {
             let ids: BTreeSet<&str> = check.case.iter().map(|case| case.id.as_str()).collect();
             (ids.len() < check.case.len()).then_some("[check.op-golden] has two cases of one id")
         }
-        Inside::Layers(_) | Inside::Fidelity(_) => None,
+        Inside::Layers(_) => None,
     }
 }
 
@@ -250,7 +284,9 @@ fn empty_list(check: &Inside<'_>) -> Option<&'static str> {
 mod tests {
     use std::path::Path;
 
-    use crate::spec::parse;
+    use super::names_its_inputs;
+    use crate::spec::{NamedSpec, parse};
+    use crate::workload::{Case, Input, Workload};
 
     const HEAD: &str = "summary = \"s\"\noracle = \"o\"\ncheckpoint = \"c\"\nprofile = \"p\"\n";
 
@@ -298,8 +334,48 @@ mod tests {
         );
     }
 
+    fn fidelity(edits: &str) -> String {
+        format!(
+            "inputs = \"i\"\n[check.activation-fidelity]\nedits = [\n{edits}]\nrel-rms = 4e-3\ncosine-min = 0.9999\n\
+             rotation-degrees = 0.1\nmoved-rel-rms = 4e-3\nmoved-share = 0.1\nyardstick-share = 0.01\nbecause = \"b\"\n"
+        )
+    }
+
+    /// The second edit stands in line 9 of the file: four lines of head, the inputs, the table, the key, and one edit.
+    #[test]
+    fn a_case_that_is_no_input_is_an_error_at_its_line() {
+        let inputs = |ids: &[&str]| Workload {
+            sha256: String::new(),
+            cases: ids.iter().map(|id| case(id)).collect(),
+        };
+        let edits = "{ case = \"a\", edited = \"b\" },\n{ case = \"c\", edited = \"d\" },\n";
+        let text = format!("{HEAD}{}", fidelity(edits));
+        let spec = parse(&text, Path::new("a.toml")).unwrap();
+        let gate = NamedSpec { name: "a".into(), sha256: String::new(), text, spec };
+        assert!(names_its_inputs(&gate, &inputs(&["a", "b", "c", "d", "e"])).is_ok());
+        for (ids, key, missing) in
+            [(["a", "b", "d"], "case", "c"), (["a", "b", "c"], "edited", "d")]
+        {
+            let refused = names_its_inputs(&gate, &inputs(&ids)).unwrap_err().to_string();
+            let expected = format!(
+                "gates/specs/a.toml:9: {key} = \"{missing}\" is no case of the inputs, which have {}",
+                ids.join(", ")
+            );
+            assert_eq!(refused, expected);
+        }
+    }
+
+    fn case(id: &str) -> Case {
+        let input = Input::Text { text: "t".into(), parse_special: false };
+        Case { id: id.into(), input }
+    }
+
     #[test]
     fn what_is_vacuous_or_mixed_is_refused() {
+        let edit = "{ case = \"a\", edited = \"b\" },\n";
+        assert_eq!(refused(&fidelity(edit)), "accepted");
+        assert!(refused(&fidelity("")).contains("at least one case"));
+        assert!(refused(&fidelity(&edit.repeat(2))).contains("twice"));
         let twice = op("a", TOLERANCES) + &op("a", TOLERANCES);
         assert!(refused(&twice).contains("two cases of one id"));
         assert!(refused("[check.op-golden]\ncase = []\n").contains("at least one"));

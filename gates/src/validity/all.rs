@@ -112,7 +112,10 @@ fn answers(spec: &Spec, facts: &Facts, samples: &Samples) -> Vec<Violation> {
             }
             _ => Vec::new(),
         },
-        Samples::Logits(_) | Samples::Inside(_) => Vec::new(),
+        Samples::Inside(samples) => {
+            super::sampled(&spec.check, facts.asked.as_ref(), samples).into_iter().collect()
+        }
+        Samples::Logits(_) => Vec::new(),
     }
 }
 
@@ -188,7 +191,7 @@ mod tests {
             checkpoint: Some(manifest.checkpoint.clone()),
             asked: Some(Asked { sha256: manifest.prompts_sha256.clone(), cases: cases.clone() }),
             golden: Some(AnsweringGolden { manifest, cases }),
-            found: Vec::new(),
+            ..Facts::default()
         };
         (gate.spec, facts, golden.cases.into_iter().map(sample).collect())
     }

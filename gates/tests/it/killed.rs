@@ -1,5 +1,6 @@
 //! The runner killed without a chance to act, at many moments: the store stays whole, and what it started ends.
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,6 +53,12 @@ fn a_kill_leaves_a_store_that_opens_and_no_process() {
     assert_eq!(workspace.records().len(), whole + 1);
 }
 
+/// The journals of runs that are not on record.
+fn journals(workspace: &Workspace) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(workspace.path("cache/runs")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
 #[test]
 fn a_run_that_was_killed_goes_on_where_it_was() {
     let workspace = Workspace::new(NEAR_TIE);
@@ -62,17 +69,23 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
     let text = std::fs::read_to_string(&script).unwrap().replace("echo \"answering", hang);
     std::fs::write(&script, text).unwrap();
     workspace.write("engine-mock/hang", "");
-    let journal = workspace.path("cache/runs/tiny.journal");
     let mut runner = runner(&workspace);
     let deadline = Instant::now() + Duration::from_secs(20);
-    let lines = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-    while lines() < 2 {
+    let lines =
+        |path: &PathBuf| std::fs::read_to_string(path).map_or(0, |text| text.lines().count());
+    while journals(&workspace).iter().map(lines).sum::<usize>() < 2 {
         assert!(Instant::now() < deadline, "the first answer is not kept");
         thread::sleep(Duration::from_millis(20));
     }
     runner.kill().unwrap();
     runner.wait().unwrap();
     assert_eq!(workspace.records().len(), 0);
+    // Another oracle's run is another run: it begins, ends, and leaves this one's answers.
+    let registry = workspace.path("oracles/registry");
+    std::fs::copy(registry.join("llama-cpp.toml"), registry.join("other.toml")).unwrap();
+    let crossed = workspace.gate(&["run", "tiny", "--oracle", "other", "--records", "elsewhere"]);
+    assert_eq!(crossed.status, 5, "{crossed:?}");
+    assert!(!crossed.stderr.contains("interrupted"), "{crossed:?}");
 
     // Whoever asked the first question again would hear nothing now.
     std::fs::remove_file(workspace.path("engine-mock/hang")).unwrap();
@@ -83,22 +96,61 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
     let records = workspace.records();
     assert_eq!(records.len(), 1);
     assert_eq!(records[0].resumed_answers, Some(1));
-    assert!(!journal.exists());
+    assert!(journals(&workspace).is_empty());
     let anew = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
     assert_eq!(anew.status, 1, "{anew:?}");
     assert!(anew.stderr.contains("no run of tiny was interrupted"), "{anew:?}");
 }
 
+/// A run that was stopped on another machine, or under another spec: its answers are not this run's.
 #[test]
 fn another_comparison_does_not_go_on() {
     let workspace = Workspace::new(NEAR_TIE);
-    let header = "{\"gate\":\"tiny\",\"spec_sha256\":\"x\",\"inputs_sha256\":null,\"binary_sha256\":\"x\",\
-        \"oracle_sha256\":null,\"checkpoint_sha256\":null}\n{\"asked\":1,\"answer\":1,\"ms\":1}\n";
-    std::fs::create_dir_all(workspace.path("cache/runs")).unwrap();
-    workspace.write("cache/runs/tiny.journal", header);
+    let script = workspace.path("engine-mock/plumb");
+    let text = std::fs::read_to_string(&script).unwrap();
+    let hang =
+        "if [ $name = forced ] && [ -e \"$here/hang\" ]; then sleep 30; fi\necho \"answering";
+    std::fs::write(&script, text.replace("echo \"answering", hang)).unwrap();
+    workspace.write("engine-mock/hang", "");
+    let mut runner = runner(&workspace);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let kept =
+        || journals(&workspace).pop().map(|path| (std::fs::read_to_string(&path).unwrap(), path));
+    let (text, journal) = loop {
+        match kept().filter(|(text, _)| text.lines().count() == 2) {
+            Some(kept) => break kept,
+            None => assert!(Instant::now() < deadline, "the first answer is not kept"),
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!((&header["gate"], &header["oracle"]), (&"tiny".into(), &"llama-cpp".into()));
+    let keys = [
+        ("spec_sha256", "another spec"),
+        ("harness_sha256", "another harness"),
+        ("oracle_sha256", "another definition of its oracle"),
+        ("checkpoint_sha256", "another checkpoint"),
+        ("host", "another machine"),
+    ];
+    for (key, words) in keys {
+        let mut other = header.clone();
+        let value =
+            if key == "host" { &mut other["host"]["machine_id_sha256"] } else { &mut other[key] };
+        *value = "x".into();
+        std::fs::write(&journal, text.replacen(&header.to_string(), &other.to_string(), 1))
+            .unwrap();
+        let refused = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
+        assert_eq!(refused.status, 2, "{refused:?}");
+        assert!(refused.stderr.contains(words), "{refused:?}");
+    }
+    std::fs::write(&journal, text.replace("\"run\":\"", "\"run\":\"0")).unwrap();
     let refused = workspace.gate(&["run", "tiny", "--golden", "--resume"]);
     assert_eq!(refused.status, 2, "{refused:?}");
-    assert!(refused.stderr.contains("had another spec"), "{refused:?}");
+    assert!(refused.stderr.contains("line 2 is an answer of another run"), "{refused:?}");
+    assert!(workspace.records().is_empty());
+    std::fs::remove_file(workspace.path("engine-mock/hang")).unwrap();
     let anew = workspace.gate(&["run", "tiny", "--golden"]);
     assert_eq!(anew.status, 0, "{anew:?}");
     assert!(anew.stderr.contains("--resume would have gone on"), "{anew:?}");

@@ -51,6 +51,7 @@ fn every_spec_that_ships_parses_and_its_inputs_are_there() {
         } else if let Some(path) = &named.spec.inputs {
             let workload = workload::read(&root, path).unwrap();
             workload::subset(&workload, path, &named.spec.prove.cases).unwrap();
+            spec::names_its_inputs(&named, &workload).unwrap();
         }
     }
     assert!(planted >= 40, "{planted} faults in all");

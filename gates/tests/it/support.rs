@@ -318,6 +318,7 @@ pub(crate) fn run_with(
     let destination = Destination {
         records: &workspace.path("records"),
         home: &home,
+        plumb: None,
         supersedes: None,
         reproduce: "a test".to_owned(),
         keep: None,

@@ -29,7 +29,7 @@ const SLEEP_NS: u64 = 50 * MILLISECOND_NS;
 /// A wait that took longer than this has slept.
 const SLEPT_NS: u64 = 50_000;
 /// An idle connection is not used again after this long: servers close theirs after 5 s and more, and a request must not meet that.
-const IDLE_NS: u64 = 2 * SECOND_NS;
+const IDLE_NS: u64 = 3 * SECOND_NS;
 /// How long a server may take to end the framing after `[DONE]`.
 const GRACE_NS: u64 = SECOND_NS;
 /// How long opening connections before the start may take.
@@ -306,15 +306,16 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// The connection that was used last. If that one has been idle for too long, so have the others: one is closed and a new one
+    /// opened for each request, instead of all at once.
     fn take_idle(&mut self, now: u64) -> Option<u64> {
         while let Some(token) = self.idle.pop() {
-            match self.at(token) {
-                Some(connection) if now.saturating_sub(connection.idle_since_ns) <= IDLE_NS => {
-                    return Some(token);
-                }
-                Some(_) => drop(self.connections.remove(key(token))),
-                None => {}
+            let Some(connection) = self.at(token) else { continue };
+            if now.saturating_sub(connection.idle_since_ns) <= IDLE_NS {
+                return Some(token);
             }
+            self.connections.remove(key(token));
+            return None;
         }
         None
     }

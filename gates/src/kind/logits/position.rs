@@ -4,6 +4,7 @@ use oracles::verbs::ScoredChunk;
 use serde::{Deserialize, Serialize};
 
 use super::statistics::Position;
+use crate::compare::ranking_nan_of_null;
 use crate::subject::{Defect, Tapped, TopEntry};
 
 /// How many of each side's most probable tokens are kept.
@@ -28,8 +29,10 @@ pub struct LogitPosition {
     /// What it contributes.
     pub compared: Position,
     /// The oracle's most probable tokens, best first, the lower id first among equals.
+    #[serde(deserialize_with = "ranking_nan_of_null")]
     pub oracle: Vec<TopEntry>,
     /// The subject's.
+    #[serde(deserialize_with = "ranking_nan_of_null")]
     pub subject: Vec<TopEntry>,
 }
 
@@ -100,6 +103,18 @@ mod tests {
 
     fn logits(values: [f32; 8]) -> Tapped {
         Tapped { width: 2, values: values.to_vec() }
+    }
+
+    /// Logits so far apart that their difference is beyond f32: the evidence reads back, to the same bytes.
+    #[test]
+    fn a_divergence_beyond_every_number_survives_the_evidence() {
+        let apart = [9.0, 1.0, 9.0, 1.0, f32::MAX, f32::MIN, 9.0, 1.0];
+        let found = chunk(&scored(), Ok(logits(apart)));
+        let kept = serde_json::to_string(&found).unwrap();
+        let read: LogitChunk = serde_json::from_str(&kept).unwrap();
+        assert!(found.positions.as_ref().unwrap()[0].compared.divergence.is_nan());
+        assert!(read.positions.as_ref().unwrap()[0].compared.divergence.is_nan());
+        assert_eq!(serde_json::to_string(&read).unwrap(), kept);
     }
 
     /// By hand: 0.75 ln(0.75 / 0.5) + 0.25 ln(0.25 / 0.5) = 0.130812 nats against equal logits.

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compare::nan_of_null;
+
 /// Log-probabilities of the base at or below this count for nothing: the base file holds no smaller ones.
 const LEAST_LOGPROB: f32 = -16.0;
 
@@ -13,11 +15,14 @@ const LEAST_LOGPROB: f32 = -16.0;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
-    /// `sum p_base * (ln p_base - ln p)`, in nats.
+    /// `sum p_base * (ln p_base - ln p)`, in nats; NaN where logits lie so far apart that it is beyond f32.
+    #[serde(deserialize_with = "nan_of_null")]
     pub divergence: f64,
     /// Negative log-likelihood of the token that follows, under the model.
+    #[serde(deserialize_with = "nan_of_null")]
     pub nll: f64,
     /// The same under the base.
+    #[serde(deserialize_with = "nan_of_null")]
     pub nll_base: f64,
     /// Rank of the base's most probable token in the model, 1 the first, the lower id before an equal one.
     pub rank: usize,
@@ -36,13 +41,14 @@ impl Position {
         let term =
             |(&base, &logit): (&f32, &f32)| f64::from(base.exp() * (base - logit + normaliser));
         let counted = base.iter().zip(logits).filter(|(base, _)| **base > LEAST_LOGPROB);
-        let divergence = counted.map(term).sum();
+        let divergence: f64 = counted.map(term).sum();
+        let number = |value: f64| if value.is_finite() { value } else { f64::NAN };
         let top = first_largest(base)?;
         let above =
             |(id, &logit): (usize, &f32)| logit > logits[top] || (logit >= logits[top] && id < top);
         Some(Self {
-            divergence,
-            nll: f64::from(normaliser - logits[next]),
+            divergence: number(divergence),
+            nll: number(f64::from(normaliser - logits[next])),
             nll_base: f64::from(-base[next]),
             rank: 1 + logits.iter().enumerate().filter(|&entry| above(entry)).count(),
         })

@@ -52,7 +52,7 @@ pub struct PassedOver {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kept {
-    Whole(Whole),
+    Whole(Box<Whole>),
     One(Precedent),
 }
 
@@ -68,7 +68,8 @@ struct Whole {
 impl From<Kept> for Precedents {
     fn from(kept: Kept) -> Self {
         match kept {
-            Kept::Whole(Whole { contradiction, measure, passed_over, gates }) => {
+            Kept::Whole(whole) => {
+                let Whole { contradiction, measure, passed_over, gates } = *whole;
                 Self { contradiction, measure, passed_over, gates }
             }
             Kept::One(precedent) => Self {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use crate::chat_template::ChatTemplateError;
 use crate::checkpoint;
+use crate::engine::SubmitError;
 use crate::inspect::InspectError;
+use crate::kv::BudgetError;
 use crate::model::ModelError;
 use crate::numerics::ProfileError;
 use crate::runner::RunError;
@@ -49,6 +51,12 @@ pub enum CliError {
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C")]
     Interrupt(#[source] io::Error),
+    /// The key-value cache cannot hold a sequence.
+    #[error(transparent)]
+    Cache(#[from] BudgetError),
+    /// The engine takes no more requests, or cannot run one.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// Tokens cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -17,6 +17,7 @@ pub mod numerics;
 pub mod runner;
 pub mod sampler;
 pub mod scheduler;
+pub mod serve;
 pub mod taps;
 pub mod tokenizer;
 pub mod weights;

@@ -11,6 +11,7 @@ use crate::kv::BudgetError;
 use crate::model::ModelError;
 use crate::numerics::ProfileError;
 use crate::runner::RunError;
+use crate::serve::ServeError;
 use crate::tokenizer::TokenizerError;
 
 /// The exit status for wrong usage and bad input.
@@ -51,6 +52,9 @@ pub enum CliError {
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C")]
     Interrupt(#[source] io::Error),
+    /// The server cannot start.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// The key-value cache cannot hold a sequence.
     #[error(transparent)]
     Cache(#[from] BudgetError),
@@ -143,6 +147,7 @@ impl CliError {
         match self {
             Self::Kernels(_)
             | Self::Interrupt(_)
+            | Self::Serve(_)
             | Self::Write { .. }
             | Self::Unread { .. }
             | Self::Stream { .. }

@@ -79,7 +79,7 @@ fn person(
 
 /// Writes tokens as text, as soon as their characters are whole.
 pub(super) struct Printer<'p> {
-    detokenizer: Detokenizer<'p>,
+    detokenizer: Detokenizer<&'p Tokenizer>,
     output: &'p mut dyn Write,
     failure: Option<CliError>,
 }

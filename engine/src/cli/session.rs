@@ -1,5 +1,7 @@
 //! A model that a verb has opened, with its tokenizer.
 
+use std::sync::Arc;
+
 use super::CliError;
 use super::options::RunOptions;
 use crate::chat_template::{ChatTemplate, Message};
@@ -23,7 +25,7 @@ pub(super) struct Session<'c> {
     checkpoint: &'c Checkpoint,
     pub(super) model: Model<'c>,
     pub(super) max_context: usize,
-    tokenizer: Option<Tokenizer>,
+    tokenizer: Option<Arc<Tokenizer>>,
 }
 
 impl<'c> Session<'c> {
@@ -44,7 +46,7 @@ impl<'c> Session<'c> {
             checkpoint,
             model,
             max_context,
-            tokenizer: Tokenizer::of_checkpoint(checkpoint)?,
+            tokenizer: Tokenizer::of_checkpoint(checkpoint)?.map(Arc::new),
         })
     }
 
@@ -75,18 +77,30 @@ impl<'c> Session<'c> {
 
     /// The tokenizer, if there is one.
     pub(super) fn find_tokenizer(&self) -> Option<&Tokenizer> {
-        self.tokenizer.as_ref()
+        self.tokenizer.as_deref()
+    }
+
+    /// The tokenizer, if there is one, to be shared with other threads.
+    pub(super) fn share_tokenizer(&self) -> Option<Arc<Tokenizer>> {
+        self.tokenizer.clone()
     }
 
     /// The tokenizer; an error if there is none.
     pub(super) fn tokenizer(&self) -> Result<&Tokenizer, CliError> {
         let path = || self.checkpoint.path().to_path_buf();
-        self.tokenizer.as_ref().ok_or_else(|| CliError::NoTokenizer { path: path() })
+        self.tokenizer.as_deref().ok_or_else(|| CliError::NoTokenizer { path: path() })
+    }
+
+    /// The chat template, if there is one and a tokenizer to read it with.
+    pub(super) fn find_template(&self) -> Result<Option<ChatTemplate>, CliError> {
+        let Some(tokenizer) = self.find_tokenizer() else { return Ok(None) };
+        Ok(ChatTemplate::of_checkpoint(self.checkpoint, tokenizer)?)
     }
 
     /// The chat template; an error if there is none.
     pub(super) fn template(&self) -> Result<ChatTemplate, CliError> {
-        let template = ChatTemplate::of_checkpoint(self.checkpoint, self.tokenizer()?)?;
+        self.tokenizer()?;
+        let template = self.find_template()?;
         let path = || self.checkpoint.path().to_path_buf();
         template.ok_or_else(|| CliError::NoTemplate { path: path() })
     }

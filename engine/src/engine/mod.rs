@@ -64,6 +64,8 @@ impl<'m> Engine<'m> {
         let prompt = generation.prompt_ids.clone();
         let generating = Generating::new(generation);
         if nothing {
+            let token = Token::none(&generating);
+            self.pending.push(Event::Token { id, token });
             self.pending.push(Event::ended(id, generating));
             return Ok(id);
         }
@@ -101,6 +103,11 @@ impl<'m> Engine<'m> {
         self.scheduler.load()
     }
 
+    /// Forgets all remembered prefixes.
+    pub fn forget_prefixes(&mut self) {
+        self.scheduler.forget_prefixes();
+    }
+
     /// The positions of a block.
     pub fn block_size(&self) -> BlockSize {
         self.store.block_size()
@@ -124,7 +131,7 @@ impl<'m> Engine<'m> {
             for (id, generating, token) in work {
                 logits.of_prompt(*id).for_each(|(at, row)| generating.see_prompt(at, row));
                 *token = logits.last(*id).map(|row| match generating.request().tokens() {
-                    0 => Token::none(),
+                    0 => Token::none(generating),
                     _ => Token::taken(generating.take(row, ends), generating),
                 });
             }
@@ -144,9 +151,7 @@ impl<'m> Engine<'m> {
                 }
             }
             let ended = token.ended.is_some();
-            if token.id.is_some() {
-                events.push(Event::Token { id, token });
-            }
+            events.push(Event::Token { id, token });
             if let Some(generating) = ended.then(|| self.requests.remove(&id)).flatten() {
                 events.push(Event::ended(id, generating));
             }

@@ -54,18 +54,31 @@ pub struct Token {
     pub id: Option<u32>,
     /// What the model thought of it, where that was asked for.
     pub step: Option<Step>,
+    /// What it thought of the prompt, with the first token where that was asked for.
+    pub prompt_steps: Vec<Step>,
     /// Why it is the last; none if it is not.
     pub ended: Option<FinishReason>,
 }
 
 impl Token {
-    pub(super) fn none() -> Self {
-        Self { id: None, step: None, ended: Some(FinishReason::Length) }
+    pub(super) fn none(generating: &Generating) -> Self {
+        let ended = Some(FinishReason::Length);
+        Self {
+            id: None,
+            step: None,
+            prompt_steps: generating.generated().prompt_steps.clone(),
+            ended,
+        }
     }
 
     pub(super) fn taken(taken: Taken, generating: &Generating) -> Self {
-        let step = generating.generated().steps.last().cloned();
-        Self { id: Some(taken.id), step, ended: taken.ended }
+        let generated = generating.generated();
+        let step = generated.steps.last().cloned();
+        let prompt_steps = match generated.ids.len() {
+            1 => generated.prompt_steps.clone(),
+            _ => Vec::new(),
+        };
+        Self { id: Some(taken.id), step, prompt_steps, ended: taken.ended }
     }
 }
 

@@ -43,7 +43,9 @@ impl Scheduler {
         }
         entry.table = self.blocks.share(hashes);
         entry.remembered = known;
-        self.blocks.count_search(entry.tokens.len(), known * size);
+        if self.limits.reuse_prefixes && !entry.job.whole_prompt {
+            self.blocks.count_search(entry.tokens.len(), known * size);
+        }
         let entry = self.waiting.pop_front()?;
         let rank = entry.rank(self.limits.policy);
         let place = self.running.partition_point(|other| other.rank(self.limits.policy) < rank);

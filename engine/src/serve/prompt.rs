@@ -32,7 +32,7 @@ pub(super) fn prompts(
         Ok(Prompt { ids: ids.collect::<Result<_, ApiError>>()?, text: None })
     };
     let prompts: Result<Vec<Prompt>, ApiError> = match value {
-        Some(Value::String(text)) => Ok(vec![encode(text)?]),
+        Some(Value::String(text)) if !text.is_empty() => Ok(vec![encode(text)?]),
         Some(Value::Array(list)) => match list.first() {
             Some(Value::Number(_)) => Ok(vec![given(list)?]),
             _ => list

@@ -56,6 +56,8 @@ impl<'m> Worker<'m> {
             prompt_ids: vec![0; 8.min(self.engine.max_model_len() - 1).max(1)],
             max_tokens: 2.min(self.engine.max_model_len() - 1),
             ignore_eos: true,
+            // Such a request asks for no remembered prefix, and is not counted among those that do.
+            prompt_logprobs: Some(0),
             ..Generation::default()
         };
         if self.engine.submit(Request { generation, ..Request::default() }).is_ok() {
@@ -144,10 +146,11 @@ impl<'m> Worker<'m> {
 
     /// Runs a step and tells everybody.
     fn step(&mut self) {
+        let begun = Instant::now();
         let events = self.engine.step();
         let now = Instant::now();
         self.metrics.set_load(&self.engine.load());
-        self.start_queued(now);
+        self.start_queued(begun);
         let mut tokens = 0;
         for event in events {
             match event {
@@ -172,15 +175,15 @@ impl<'m> Worker<'m> {
         let _ = asked.messages.send((asked.choice, Message::Token(token)));
     }
 
-    /// Tells those that have left the queue, and refuses those that have waited too long.
-    fn start_queued(&mut self, now: Instant) {
+    /// Tells those that have left the queue with the step that began at `begun`, and refuses those that had waited too long.
+    fn start_queued(&mut self, begun: Instant) {
         for id in std::mem::take(&mut self.queued) {
             let waits = self.engine.is_waiting(id);
             let Some(asked) = self.asked.get_mut(&id) else { continue };
             if !waits {
-                self.metrics.started(&asked.span, now);
+                self.metrics.started(&asked.span, begun);
                 let _ = asked.messages.send((asked.choice, Message::Started));
-            } else if now.duration_since(asked.span.arrived) > self.queue_timeout {
+            } else if begun.duration_since(asked.span.arrived) > self.queue_timeout {
                 let seconds = self.queue_timeout.as_secs_f64();
                 let late = Refusal::Late(format!("the request waited {seconds} s for its turn"));
                 let _ = asked.messages.send((asked.choice, Message::Refused(late)));

@@ -15,7 +15,8 @@ use kernels::{Matrix, Order, Pool, Scratch, dot_f32};
 use super::{Context, HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{ComputeType, RopeConfig};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, Plane};
+use crate::kv::{CacheFormat, Plane};
+use crate::scheduler::Pieces;
 
 /// The profile `hf517-eager`.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Hf517Eager {
         let gathered = |plane: &Plane, key_head: usize| {
             let mut rows = vec![0.0; positions * dim];
             for (position, row) in rows.chunks_exact_mut(dim).enumerate() {
-                plane.read(position * cache.width + key_head * dim, row);
+                cache.read(plane, position, key_head * dim, row);
             }
             rows
         };
@@ -111,6 +112,11 @@ impl Numerics for Hf517Eager {
 
     fn batch_rows(&self) -> usize {
         usize::MAX
+    }
+
+    /// Every value of a row is computed from that row and the cache alone, in an order that is always the same.
+    fn pieces(&self) -> Pieces {
+        Pieces::Any
     }
 
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden {

@@ -16,7 +16,8 @@ use kernels::{Format, Matrix, Order, Pool, Scratch};
 use crate::checkpoint::Checkpoint;
 use crate::config::{ComputeType, ModelConfig, RopeConfig};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, LayerCache};
+use crate::kv::{CacheFormat, LayerCache};
+use crate::scheduler::Pieces;
 pub use rotary::RotaryTable;
 
 /// The heads of an attention layer.
@@ -57,6 +58,8 @@ pub trait Numerics {
     fn cache_format(&self) -> CacheFormat;
     /// The most rows of a prompt that go through the model at once.
     fn batch_rows(&self) -> usize;
+    /// Into which pieces a prompt may be cut without changing a bit.
+    fn pieces(&self) -> Pieces;
     /// Rows of the embedding table.
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden;
     /// `y = W x + b`, for rows of so many sequences.

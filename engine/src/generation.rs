@@ -172,9 +172,10 @@ impl Generating {
         generated.ids.push(id);
         let last = step + 1 >= request.tokens();
         let ends_it = (ends.contains(id) && !request.ignore_eos) || request.stop_ids.contains(&id);
-        let ended = match ends_it && (last || request.force_ids.is_none()) {
-            true => Some(FinishReason::Stop),
-            false => last.then_some(FinishReason::Length),
+        let ended = if ends_it && (last || request.force_ids.is_none()) {
+            Some(FinishReason::Stop)
+        } else {
+            last.then_some(FinishReason::Length)
         };
         generated.finish_reason = ended.unwrap_or(FinishReason::Length);
         Taken { id, ended }

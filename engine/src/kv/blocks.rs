@@ -163,7 +163,9 @@ mod tests {
         let mut blocks = Blocks::new(2);
         let hash = Chain::new(None).up_to(1, 1, &[1]).to_vec();
         let table = blocks.allocate(2).unwrap();
-        table.iter().for_each(|&block| blocks.remember(block, hash[0]));
+        for &block in &table {
+            blocks.remember(block, hash[0]);
+        }
         assert_eq!(blocks.share(&hash), [table[0]]);
         blocks.release(&table);
         assert_eq!(blocks.free(), 1, "one is still in use");

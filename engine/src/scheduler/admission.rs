@@ -22,9 +22,10 @@ impl Scheduler {
         let (size, pieces) = (self.size.positions(), self.limits.pieces);
         let entry = self.waiting.front_mut()?;
         let asked = entry.shareable(pieces) / size;
-        let hashes = match self.limits.reuse_prefixes {
-            true => entry.chain.up_to(asked, size, &entry.tokens).to_vec(),
-            false => Vec::new(),
+        let hashes = if self.limits.reuse_prefixes {
+            entry.chain.up_to(asked, size, &entry.tokens).to_vec()
+        } else {
+            Vec::new()
         };
         let mut known = self.blocks.known(&hashes);
         if let Pieces::Of(piece) = pieces {

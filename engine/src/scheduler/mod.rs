@@ -209,9 +209,8 @@ impl Scheduler {
             if self.limits.reuse_prefixes {
                 let blocks = entry.lasting(self.limits.pieces) / self.size.positions();
                 let hashes = entry.chain.up_to(blocks, self.size.positions(), &entry.tokens);
-                for block in entry.remembered..blocks {
-                    self.blocks.remember(entry.table[block], hashes[block]);
-                }
+                let full = entry.table.iter().zip(hashes).skip(entry.remembered);
+                full.for_each(|(&block, &hash)| self.blocks.remember(block, hash));
                 entry.remembered = entry.remembered.max(blocks);
             }
         }

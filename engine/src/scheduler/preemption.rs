@@ -12,7 +12,7 @@ impl Scheduler {
             let rows = entry.next(self.limits.pieces, plan.budget()).filter(|_| wanted(entry));
             match rows {
                 Some(rows) if self.make_room(index, rows, plan) => {
-                    self.plan_rows(index, rows, plan)
+                    self.plan_rows(index, rows, plan);
                 }
                 _ => {}
             }

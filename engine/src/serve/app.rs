@@ -77,6 +77,12 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
+    /// The name that a caller gives its request in a header.
+    pub(super) fn asked(request: &Request) -> Option<String> {
+        let id = request.headers().get("x-request-id")?.to_str().ok()?;
+        (!id.is_empty() && id.len() <= 256).then(|| id.to_owned())
+    }
+
     /// A name with that beginning, and the caller's own end where it has one.
     pub(super) fn new(prefix: &str, own: Option<String>) -> Self {
         let own = own.unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
@@ -178,12 +184,6 @@ impl App {
                 format!("{field} holds {value}, which is none of the {vocabulary} token ids");
             ApiError::field(field, message)
         })
-    }
-
-    /// The name that a caller gives its request in a header.
-    pub(super) fn request_id(&self, request: &Request) -> Option<String> {
-        let id = request.headers().get("x-request-id")?.to_str().ok()?;
-        (!id.is_empty() && id.len() <= 256).then(|| id.to_owned())
     }
 
     /// Tells once of each field that nobody reads.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::error::ApiError;
 
 /// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A JSON object, and the keys that nobody has read yet.
 #[derive(Debug)]

@@ -67,7 +67,7 @@ pub(super) async fn answer(
     State(app): State<Arc<App>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let stamp_id = app.request_id(&request);
+    let stamp_id = Stamp::asked(&request);
     let mut body = Body::read(request, app.settings.max_body_bytes).await?;
     let fields = Fields::read(&mut body, &app.settings)?;
     let own: OwnFields = body.fields()?;
@@ -252,10 +252,8 @@ impl Asked {
             if usage_always {
                 chunk["usage"] = answers.usage_of(index).brief();
             }
-            chunk["prompt_token_ids"] = match self.fields.returns_ids() {
-                true => json!(self.prompt_ids),
-                false => Value::Null,
-            };
+            chunk["prompt_token_ids"] =
+                json!(self.fields.returns_ids().then_some(&self.prompt_ids));
             events.send(&chunk).await?;
         }
         loop {
@@ -306,10 +304,7 @@ impl Asked {
         if let Some(finish) = finish {
             choice["stop_reason"] = finish.stop;
         }
-        choice["token_ids"] = match self.fields.returns_ids() {
-            true => json!(Vec::from_iter(id)),
-            false => Value::Null,
-        };
+        choice["token_ids"] = json!(self.fields.returns_ids().then(|| Vec::from_iter(id)));
         choice
     }
 }

@@ -55,7 +55,7 @@ pub(super) async fn answer(
     State(app): State<Arc<App>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let stamp_id = app.request_id(&request);
+    let stamp_id = Stamp::asked(&request);
     let mut body = Body::read(request, app.settings.max_body_bytes).await?;
     let fields = Fields::read(&mut body, &app.settings)?;
     let own: OwnFields = body.fields()?;
@@ -109,10 +109,8 @@ impl Asked {
         if max_tokens == 0 && !self.own.echoes() {
             return Err(ApiError::field("max_tokens", "max_tokens must be at least 1"));
         }
-        let prompt_logprobs = self.own.prompt_logprobs.or(match self.own.echoes() {
-            true => self.own.logprobs,
-            false => None,
-        });
+        let prompt_logprobs =
+            self.own.prompt_logprobs.or(self.own.logprobs.filter(|_| self.own.echoes()));
         let mut requests = Vec::new();
         for prompt in &self.prompts {
             for choice in 0..self.fields.choices() {
@@ -164,10 +162,7 @@ impl Asked {
         let prompt_ids = &self.prompts[index / self.fields.choices()].ids;
         let naming = Naming { app, by_id: self.fields.names_by_id() };
         let echoed = self.own.echoes();
-        let text = match echoed {
-            true => self.echo(app, index)? + &whole.text,
-            false => whole.text,
-        };
+        let text = if echoed { self.echo(app, index)? + &whole.text } else { whole.text };
         let logprobs = self.own.logprobs.map(|top| {
             let prompt = prompt_ids
                 .iter()

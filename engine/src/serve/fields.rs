@@ -99,9 +99,9 @@ impl Fields {
     /// Reads the shared fields of a body, and refuses those that ask for what is not there.
     pub(super) fn read(body: &mut Body, settings: &Settings) -> Result<Self, ApiError> {
         let fields: Self = body.fields()?;
-        INERT.iter().for_each(|key| {
+        for key in INERT {
             body.take(key);
-        });
+        }
         REFUSED.iter().try_for_each(|key| body.refuse(key, &[]))?;
         body.refuse("length_penalty", &[json!(1), json!(1.0)])?;
         body.refuse("truncation_side", &[])?;

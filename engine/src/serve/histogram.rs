@@ -44,7 +44,9 @@ mod tests {
     #[test]
     fn buckets_are_cumulative_and_include_their_bound() {
         let mut histogram = Histogram::new(&[1.0, 2.5]);
-        [0.5, 1.0, 2.0, 9.0].map(|value| histogram.observe(value));
+        for value in [0.5, 1.0, 2.0, 9.0] {
+            histogram.observe(value);
+        }
         let mut out = String::new();
         histogram.write("h", "a=\"b\"", &mut out);
         let expected = "h_bucket{a=\"b\",le=\"1.0\"} 2\nh_bucket{a=\"b\",le=\"2.5\"} 3\n\

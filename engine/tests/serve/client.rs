@@ -35,7 +35,7 @@ impl Response {
 /// Sends a request, and leaves the response to be read.
 pub(crate) fn send(address: SocketAddr, head: &str, body: &[u8]) -> TcpStream {
     let mut socket = TcpStream::connect(address).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let length = body.len();
     let request = format!("{head}host: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
     socket.write_all(&[request.as_bytes(), body].concat()).unwrap();

@@ -12,7 +12,7 @@ use crate::served::{Options, Served};
 /// Waits until nothing runs or waits; whether that came to be.
 fn rests(served: &Served) -> bool {
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(60) {
+    while begun.elapsed() < Duration::from_mins(1) {
         let busy = ["vllm:num_requests_running", "vllm:num_requests_waiting"]
             .map(|name| metric(served.address, name));
         if busy.iter().sum::<f64>() < 0.5 {

@@ -33,12 +33,12 @@ fn greedy(prompt_ids: &[u32], max_tokens: usize) -> (Vec<u32>, String) {
 const PROMPT: &str = "the a";
 const PROMPT_IDS: [u32; 5] = [257, 256, 101, 32, 97];
 
-fn request(more: Value) -> Value {
+fn request(more: impl std::borrow::Borrow<Value>) -> Value {
     let mut request = json!({
         "model": "tiny", "prompt": PROMPT, "max_tokens": 12, "temperature": 0,
         "ignore_eos": true, "return_token_ids": true,
     });
-    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    request.as_object_mut().unwrap().extend(more.borrow().as_object().unwrap().clone());
     request
 }
 

@@ -16,7 +16,7 @@ fn expect_error(status: u16, body: &Value, expected: u16, what: &str) {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_the_server_lives() {
+fn a_body_that_is_no_request_is_refused_and_the_server_lives() {
     let served = Served::start(Options::default());
     let head = "POST /v1/completions HTTP/1.1\r\n";
     let bodies: [&[u8]; 10] = [
@@ -37,6 +37,12 @@ fn what_makes_no_sense_is_refused_and_the_server_lives() {
     }
     let deep = [vec![b'['; 5000], vec![b']'; 5000]].concat();
     assert_eq!(receive(send(served.address, head, &deep)).status, 400);
+    answer(served.address, "/v1/completions", &json!({"prompt": "a", "max_tokens": 1}));
+}
+
+#[test]
+fn a_field_of_a_completion_that_makes_no_sense_is_named() {
+    let served = Served::start(Options::default());
     let fields = [
         ("prompt", json!(null)),
         ("prompt", json!("")),
@@ -83,6 +89,11 @@ fn what_makes_no_sense_is_refused_and_the_server_lives() {
         expect_error(response.status, &response.json(), 400, &format!("{field} {value}"));
     }
     assert_eq!(count, 36);
+}
+
+#[test]
+fn a_field_of_a_chat_that_makes_no_sense_is_named_and_an_unknown_one_passes() {
+    let served = Served::start(Options::default());
     for (field, value) in [
         ("messages", json!([])),
         ("messages", json!("hello")),

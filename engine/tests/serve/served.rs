@@ -34,7 +34,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let queue_timeout = Duration::from_secs(60);
+        let queue_timeout = Duration::from_mins(1);
         Self { max_sequences: 8, max_waiting: 500, queue_timeout, keys: Vec::new() }
     }
 }

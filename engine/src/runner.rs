@@ -3,9 +3,10 @@
 use crate::batch::{Batch, Outputs};
 use crate::config::ModelConfig;
 use crate::hidden::Hidden;
-use crate::kv_cache::KvCache;
+use crate::kv::{BlockSize, KvShape, Store};
 use crate::layers::{Decoder, Pass};
 use crate::numerics::Numerics;
+use crate::scheduler::Pieces;
 use crate::taps::Taps;
 
 /// Tokens that cannot be run.
@@ -42,26 +43,29 @@ pub struct Runner<'m> {
     max_context: usize,
 }
 
-/// A sequence on its way through a model: the keys and values of the tokens that were run.
+/// A sequence on its way through a model alone: a store of its own, with the keys and values of the tokens that were run.
 #[derive(Debug)]
 pub struct Sequence {
-    cache: KvCache,
+    store: Store,
+    table: Vec<u32>,
+    positions: usize,
+    capacity: usize,
 }
 
 impl Sequence {
     /// Tokens run so far.
     pub fn positions(&self) -> usize {
-        self.cache.positions()
+        self.positions
     }
 
     /// Forgets everything from `positions` on.
     pub fn truncate(&mut self, positions: usize) {
-        self.cache.truncate(positions);
+        self.positions = self.positions.min(positions);
     }
 
     /// Whether `more` tokens fit.
     pub fn check_room(&self, more: usize) -> Result<(), RunError> {
-        let (asked, context) = (self.positions().saturating_add(more), self.cache.capacity());
+        let (asked, context) = (self.positions().saturating_add(more), self.capacity);
         if asked <= context { Ok(()) } else { Err(RunError::ContextOverflow { asked, context }) }
     }
 }
@@ -79,9 +83,29 @@ impl<'m> Runner<'m> {
 
     /// An empty sequence.
     pub fn sequence(&self) -> Sequence {
-        let (layers, width) = (self.config.layers, self.config.key_value_width());
-        let format = self.numerics.cache_format();
-        Sequence { cache: KvCache::new(format, layers, width, self.max_context) }
+        let (size, capacity) = (BlockSize::DEFAULT, self.max_context);
+        let table: Vec<u32> = (0..size.blocks_for(capacity) as u32).collect();
+        Sequence { store: self.store(size, table.len()), table, positions: 0, capacity }
+    }
+
+    /// An empty store for sequences of this model.
+    pub fn store(&self, size: BlockSize, blocks: usize) -> Store {
+        let KvShape { layers, width, format } = self.kv_shape();
+        Store::new(format, layers, width, size, blocks)
+    }
+
+    /// Into which pieces a prompt may be cut without changing a bit.
+    pub fn pieces(&self) -> Pieces {
+        self.numerics.pieces()
+    }
+
+    /// What the model keeps of each token.
+    pub fn kv_shape(&self) -> KvShape {
+        KvShape {
+            layers: self.config.layers,
+            width: self.config.key_value_width(),
+            format: self.numerics.cache_format(),
+        }
     }
 
     /// The most tokens of a sequence.
@@ -113,27 +137,15 @@ impl<'m> Runner<'m> {
                 Outputs::Last if !later.is_empty() => Outputs::None,
                 wanted => wanted,
             };
-            let logits = self.run_batch(&mut [sequence], now, wanted, taps);
+            let batch = Batch { ids: now, firsts: &[sequence.positions], outputs: wanted };
+            let Sequence { store, table, positions, .. } = sequence;
+            let logits = self.forward(store, &[table], &batch, taps);
+            *positions += now.len();
             if later.is_empty() {
                 return Ok(logits);
             }
             rest = later;
         }
-    }
-
-    /// Runs one token of each sequence, and gives their logits, a row each. What a sequence becomes does not depend on the
-    /// others.
-    pub fn step(
-        &mut self,
-        sequences: &mut [&mut Sequence],
-        ids: &[u32],
-    ) -> Result<Hidden, RunError> {
-        self.check(ids)?;
-        for sequence in &*sequences {
-            sequence.check_room(1)?;
-        }
-        let logits = self.run_batch(sequences, ids, Outputs::Last, &mut Taps::none());
-        Ok(logits.unwrap_or_else(|| Hidden::zeros(0, 0)))
     }
 
     /// Whether there are `ids`, and they exist.
@@ -148,27 +160,19 @@ impl<'m> Runner<'m> {
         }
     }
 
-    fn run_batch(
+    /// Runs a batch whose sequences have their rows in `store` at these block tables: room for every row, and the rows before.
+    /// The ids were checked. What a sequence becomes does not depend on the others.
+    pub fn forward(
         &mut self,
-        sequences: &mut [&mut Sequence],
-        ids: &[u32],
-        outputs: Outputs,
+        store: &mut Store,
+        tables: &[&[u32]],
+        batch: &Batch<'_>,
         taps: &mut Taps,
     ) -> Option<Hidden> {
-        let firsts: Vec<usize> = sequences.iter().map(|sequence| sequence.positions()).collect();
-        let batch = Batch { ids, firsts: &firsts, outputs };
         let (rope, dim) = (&self.config.rope, self.config.head_dim);
         let rotary = self.numerics.rotary(rope, dim, &batch.positions());
-        let mut caches: Vec<&mut KvCache> =
-            sequences.iter_mut().map(|sequence| &mut sequence.cache).collect();
-        let mut pass = Pass {
-            numerics: self.numerics.as_mut(),
-            batch: &batch,
-            caches: &mut caches,
-            taps,
-            rotary,
-            layer: 0,
-        };
+        let numerics = self.numerics.as_mut();
+        let mut pass = Pass { numerics, batch, store, tables, taps, rotary, layer: 0 };
         self.decoder.forward(&mut pass)
     }
 }

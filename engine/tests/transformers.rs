@@ -10,10 +10,9 @@ use std::sync::Arc;
 
 use engine::batch::Outputs;
 use engine::checkpoint::Checkpoint;
-use engine::generation::Generation;
+use engine::generation::{EndIds, Generation};
 use engine::model::Model;
 use engine::numerics::Profile;
-use engine::sampler::Sampling;
 use engine::taps::Taps;
 use kernels::Pool;
 use serde::Deserialize;
@@ -59,11 +58,10 @@ fn compare(name: &str, tolerance: f32) {
         prompt_ids: expected.ids,
         max_tokens: expected.greedy.len(),
         ignore_eos: true,
-        force_ids: None,
-        logprobs: None,
-        sampling: Sampling::default(),
+        ..Generation::default()
     };
-    let generated = generation.run(&mut runner, &mut sequence, &|_| false, &mut |_| true).unwrap();
+    let generated =
+        generation.run(&mut runner, &mut sequence, &EndIds::default(), &mut |_| true).unwrap();
     assert_eq!(generated.ids, expected.greedy, "{name}");
     assert_eq!(generated.ids.len(), 24);
 }

@@ -16,7 +16,7 @@ use super::session::Session;
 use super::{CliError, Streams};
 use crate::chat_template::Message;
 use crate::checkpoint::Checkpoint;
-use crate::generation::Generation;
+use crate::generation::{EndIds, Generation};
 use crate::runner::{Runner, Sequence};
 use crate::sampler::Sampling;
 
@@ -49,6 +49,7 @@ pub(super) fn run(arguments: &Arguments, streams: &mut Streams<'_>) -> Result<()
         sequence: runner.sequence(),
         runner,
         seen: Vec::new(),
+        ends: session.end_ids(),
         session: &session,
         sampling: arguments.sampling.sampling()?,
         max_tokens: arguments.max_tokens,
@@ -71,6 +72,7 @@ struct Conversation<'s> {
     sequence: Sequence,
     /// The ids that the sequence has run.
     seen: Vec<u32>,
+    ends: EndIds,
     sampling: Sampling,
     max_tokens: usize,
     interrupted: Arc<AtomicBool>,
@@ -89,23 +91,20 @@ impl Conversation<'_> {
         let generation = Generation {
             prompt_ids: ids[kept..].to_vec(),
             max_tokens: self.max_tokens.min(room),
-            ignore_eos: false,
-            force_ids: None,
-            logprobs: None,
             sampling: self.sampling,
+            ..Generation::default()
         };
         self.interrupted.store(false, Ordering::Relaxed);
         let tokenizer = self.session.tokenizer()?;
         let mut printer = Printer::new(tokenizer, output);
-        let (session, interrupted) = (self.session, &self.interrupted);
-        let ends = |id| session.ends(id);
+        let interrupted = &self.interrupted;
         let mut goes_on = |id| printer.print(id) && !interrupted.load(Ordering::Relaxed);
         let (runner, sequence) = (&mut self.runner, &mut self.sequence);
-        let generated = generation.run(runner, sequence, &ends, &mut goes_on)?;
+        let generated = generation.run(runner, sequence, &self.ends, &mut goes_on)?;
         printer.finish()?;
         writeln!(output).map_err(CliError::output)?;
         let answer = match generated.ids.split_last() {
-            Some((last, rest)) if session.ends(*last) => rest,
+            Some((last, rest)) if self.ends.contains(*last) => rest,
             _ => &generated.ids,
         };
         self.messages.push(Message::text("assistant", tokenizer.decode_generated(answer, true)?));

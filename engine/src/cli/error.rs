@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use crate::chat_template::ChatTemplateError;
 use crate::checkpoint;
+use crate::engine::SubmitError;
 use crate::inspect::InspectError;
+use crate::kv::BudgetError;
 use crate::model::ModelError;
 use crate::numerics::ProfileError;
 use crate::runner::RunError;
+use crate::serve::ServeError;
 use crate::tokenizer::TokenizerError;
 
 /// The exit status for wrong usage and bad input.
@@ -49,6 +52,15 @@ pub enum CliError {
     /// Ctrl-C cannot be caught.
     #[error("cannot catch Ctrl-C")]
     Interrupt(#[source] io::Error),
+    /// The server cannot start.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The key-value cache cannot hold a sequence.
+    #[error(transparent)]
+    Cache(#[from] BudgetError),
+    /// The engine takes no more requests, or cannot run one.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
     /// Tokens cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -135,6 +147,7 @@ impl CliError {
         match self {
             Self::Kernels(_)
             | Self::Interrupt(_)
+            | Self::Serve(_)
             | Self::Write { .. }
             | Self::Unread { .. }
             | Self::Stream { .. }

@@ -9,7 +9,8 @@ use super::options::{ModelOptions, SamplingOptions};
 use super::session::Session;
 use super::{CliError, Streams, json_lines};
 use crate::checkpoint::Checkpoint;
-use crate::generation::Generation;
+use crate::engine::{Event, Request};
+use crate::generation::{FinishReason, Generation};
 use crate::tokenizer::{Detokenizer, Tokenizer};
 
 /// Generate text.
@@ -57,22 +58,28 @@ fn person(
         prompt_ids: tokenizer.encode(prompt, true, true)?,
         max_tokens: arguments.max_tokens,
         ignore_eos: arguments.ignore_eos,
-        force_ids: None,
-        logprobs: None,
         sampling: arguments.sampling.sampling()?,
+        ..Generation::default()
     };
     let mut printer = Printer::new(tokenizer, streams.output);
-    let ends = |id| session.ends(id);
-    let mut runner = session.runner()?;
-    let mut sequence = runner.sequence();
-    generation.run(&mut runner, &mut sequence, &ends, &mut |id| printer.print(id))?;
+    let mut engine = session.engine(1)?;
+    let id = engine.submit(Request { generation, ..Request::default() })?;
+    while !engine.is_idle() {
+        for event in engine.step() {
+            let Event::Token { token, .. } = event else { continue };
+            let ended_it = token.ended == Some(FinishReason::Stop);
+            if token.id.is_some_and(|id| !ended_it && !printer.print(id)) {
+                engine.cancel(id);
+            }
+        }
+    }
     printer.finish()?;
     writeln!(streams.output).map_err(CliError::output)
 }
 
 /// Writes tokens as text, as soon as their characters are whole.
 pub(super) struct Printer<'p> {
-    detokenizer: Detokenizer<'p>,
+    detokenizer: Detokenizer<&'p Tokenizer>,
     output: &'p mut dyn Write,
     failure: Option<CliError>,
 }

@@ -2,7 +2,7 @@
 //!
 //! An `id` is echoed as it is: any text, empty or not. It means something to whoever asks, and nothing here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{ErrorKind, Write};
 use std::num::NonZeroUsize;
 
@@ -13,11 +13,13 @@ use super::lines::Line;
 use super::session::Session;
 use super::{CliError, Streams, lines};
 use crate::chat_template::Message;
-use crate::generation::{FinishReason, Generated, Generating, Generation};
-use crate::runner::{RunError, Runner, Sequence};
+use crate::engine::{self, Engine, Event, SubmitError};
+use crate::generation::{EndIds, FinishReason, Generated, Generation};
+use crate::runner::RunError;
 use crate::sampler::Sampling;
+use crate::scheduler::RequestId;
 
-/// Prompts that are run before those at work advance by a token.
+/// Requests that are taken before those at work advance.
 const ADMITTED_AT_ONCE: usize = 8;
 
 /// The most log probabilities a step can carry.
@@ -97,7 +99,7 @@ impl From<RunError> for Refusal {
 impl From<CliError> for Refusal {
     fn from(error: CliError) -> Self {
         match error {
-            CliError::Run(error) => error.into(),
+            CliError::Run(error) | CliError::Submit(SubmitError::Run(error)) => error.into(),
             CliError::Template(_) | CliError::NoTemplate { .. } => {
                 Self { code: "chat_template", message: error.to_string() }
             }
@@ -118,7 +120,8 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let input = std::mem::replace(&mut streams.input, Box::new(std::io::empty()));
     let requests = lines::in_background(input);
-    let mut server = Server { session, runner: session.runner()?, active: Vec::new() };
+    let engine = session.engine(max_sequences.get())?;
+    let mut server = Server { session, engine, ends: session.end_ids(), active: HashMap::new() };
     let mut answers = InOrder::new(streams.output);
     let (mut total, mut most) = (0, 0);
     loop {
@@ -135,7 +138,7 @@ pub(super) fn run(
             total += 1;
             admitted += 1;
         }
-        // Requests that ended with their prompt leave nothing to step; only the end of the input brings no others.
+        // Requests that were refused leave nothing to step; only the end of the input brings no others.
         most = most.max(server.active.len());
         match (server.active.is_empty(), admitted) {
             (true, 0) => break,
@@ -156,8 +159,9 @@ pub(super) fn run(
 /// The requests that are computed together.
 struct Server<'s> {
     session: &'s Session<'s>,
-    runner: Runner<'s>,
-    active: Vec<Active>,
+    engine: Engine<'s>,
+    ends: EndIds,
+    active: HashMap<RequestId, Active>,
 }
 
 /// A request that is being answered.
@@ -165,14 +169,11 @@ struct Active {
     /// Its place among the requests.
     index: usize,
     id: String,
-    generating: Generating,
-    sequence: Sequence,
-    /// The token to be run next; none once it has ended.
-    next: Option<u32>,
+    reports_steps: bool,
 }
 
 impl Server<'_> {
-    /// Runs the prompt of a request, which joins the batch unless it has ended already or is refused.
+    /// Gives a request to the engine, unless it is refused.
     fn admit(
         &mut self,
         index: usize,
@@ -181,17 +182,14 @@ impl Server<'_> {
     ) -> Result<(), CliError> {
         match line {
             Ok(line) => match self.start(index, &line) {
-                Ok(active) => self.active.push(active),
-                Err(refusal) => answers.refuse(index, &lines::id_of(&line), &refusal)?,
+                Ok(()) => Ok(()),
+                Err(refusal) => answers.refuse(index, &lines::id_of(&line), &refusal),
             },
-            Err(error) => {
-                answers.refuse(index, &Value::Null, &Refusal::invalid(error.to_string()))?;
-            }
+            Err(error) => answers.refuse(index, &Value::Null, &Refusal::invalid(error.to_string())),
         }
-        self.retire(answers)
     }
 
-    fn start(&mut self, index: usize, line: &str) -> Result<Active, Refusal> {
+    fn start(&mut self, index: usize, line: &str) -> Result<(), Refusal> {
         let request: Request =
             lines::request(line).map_err(|error| Refusal::invalid(error.to_string()))?;
         request.check()?;
@@ -202,42 +200,66 @@ impl Server<'_> {
             force_ids: request.force_ids,
             logprobs: request.logprobs,
             sampling: request.sampling,
+            ..Generation::default()
         };
-        let mut sequence = self.runner.sequence();
-        let (mut generating, logits) =
-            Generating::start(generation, &mut self.runner, &mut sequence)?;
-        let next = generating.take(&logits, &|id| self.session.ends(id), &mut |_| true);
-        Ok(Active { index, id: request.id, generating, sequence, next })
+        let reports_steps = generation.logprobs.is_some();
+        let asked = engine::Request { generation, ..engine::Request::default() };
+        let id = self.engine.submit(asked).map_err(CliError::from)?;
+        self.active.insert(id, Active { index, id: request.id, reports_steps });
+        Ok(())
     }
 
-    /// Runs one token of every request.
+    /// Runs a step, and answers the requests that have ended.
     fn step(&mut self, answers: &mut InOrder<'_>) -> Result<(), CliError> {
-        let (mut sequences, mut ids) = (Vec::new(), Vec::new());
-        for Active { sequence, next, .. } in &mut self.active {
-            sequences.push(sequence);
-            ids.extend(*next);
-        }
-        let logits = self.runner.step(&mut sequences, &ids)?;
-        let session = self.session;
-        session.model.pool().chunks_mut(&mut self.active, 1, |row, active| {
-            for active in active {
-                let ends = |id| session.ends(id);
-                active.next = active.generating.take(logits.row(row), &ends, &mut |_| true);
-            }
-        });
-        self.retire(answers)
-    }
-
-    /// Answers the requests that have ended.
-    fn retire(&mut self, answers: &mut InOrder<'_>) -> Result<(), CliError> {
-        for ended in self.active.extract_if(.., |active| active.next.is_none()) {
-            let Active { index, id, generating, .. } = ended;
-            match answer(self.session, &id, generating) {
-                Ok(line) => answers.put(index, line)?,
-                Err(refusal) => answers.refuse(index, &Value::String(id), &refusal)?,
+        for event in self.engine.step() {
+            let Event::Ended { id, prompt_ids, generated } = event else { continue };
+            let Some(active) = self.active.remove(&id) else { continue };
+            match self.answer(&active, &prompt_ids, &generated) {
+                Ok(line) => answers.put(active.index, line)?,
+                Err(refusal) => {
+                    answers.refuse(active.index, &Value::String(active.id), &refusal)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// The line that answers a request.
+    fn answer(
+        &self,
+        active: &Active,
+        prompt_ids: &[u32],
+        generated: &Generated,
+    ) -> Result<String, Refusal> {
+        let answer = Answer {
+            id: &active.id,
+            prompt_ids,
+            ids: &generated.ids,
+            text: self.text(generated)?,
+            finish_reason: match generated.finish_reason {
+                FinishReason::Length => "length",
+                FinishReason::Stop => "stop",
+            },
+            steps: active.reports_steps.then(|| {
+                let steps = generated.steps.iter();
+                steps.map(|s| StepAnswer { id: s.id, logprob: s.logprob, top: &s.top }).collect()
+            }),
+        };
+        serde_json::to_string(&answer).map_err(|error| Refusal::invalid(error.to_string()))
+    }
+
+    /// The text of an answer, without the token that ended it.
+    fn text(&self, generated: &Generated) -> Result<Option<String>, Refusal> {
+        let Some(tokenizer) = self.session.find_tokenizer() else { return Ok(None) };
+        let ids = match generated.ids.split_last() {
+            Some((last, rest))
+                if generated.finish_reason == FinishReason::Stop && self.ends.contains(*last) =>
+            {
+                rest
+            }
+            _ => &generated.ids,
+        };
+        Ok(Some(tokenizer.decode_generated(ids, true).map_err(CliError::from)?))
     }
 }
 
@@ -273,42 +295,6 @@ impl<'o> InOrder<'o> {
         let error = json!({"code": refusal.code, "message": refusal.message});
         self.put(index, json!({"id": id, "error": error}).to_string())
     }
-}
-
-/// The line that answers a request.
-fn answer(session: &Session<'_>, id: &str, generating: Generating) -> Result<String, Refusal> {
-    let prompt_ids = generating.prompt_ids().to_vec();
-    let reports_steps = generating.reports_steps();
-    let generated = generating.into_generated();
-    let answer = Answer {
-        id,
-        prompt_ids: &prompt_ids,
-        ids: &generated.ids,
-        text: text(session, &generated)?,
-        finish_reason: match generated.finish_reason {
-            FinishReason::Length => "length",
-            FinishReason::Stop => "stop",
-        },
-        steps: reports_steps.then(|| {
-            let steps = generated.steps.iter();
-            steps.map(|s| StepAnswer { id: s.id, logprob: s.logprob, top: &s.top }).collect()
-        }),
-    };
-    serde_json::to_string(&answer).map_err(|error| Refusal::invalid(error.to_string()))
-}
-
-/// The text of an answer, without the token that ended it.
-fn text(session: &Session<'_>, generated: &Generated) -> Result<Option<String>, Refusal> {
-    let Some(tokenizer) = session.find_tokenizer() else { return Ok(None) };
-    let ids = match generated.ids.split_last() {
-        Some((last, rest))
-            if generated.finish_reason == FinishReason::Stop && session.ends(*last) =>
-        {
-            rest
-        }
-        _ => &generated.ids,
-    };
-    Ok(Some(tokenizer.decode_generated(ids, true).map_err(CliError::from)?))
 }
 
 impl Request {

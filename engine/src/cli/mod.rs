@@ -9,6 +9,7 @@ mod json_lines;
 mod lines;
 mod op;
 mod options;
+mod serve;
 mod session;
 mod tensors;
 mod tokenize;
@@ -36,6 +37,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Talk with a model
     Chat(chat::Arguments),
+    /// Serve a model over HTTP: OpenAI's interface, as vLLM speaks it
+    Serve(Box<serve::Arguments>),
     /// Turn text into token ids and back
     Tokenize(tokenize::Arguments),
     /// Write intermediate values of a forward pass to a safetensors file
@@ -70,6 +73,7 @@ impl Cli {
             Command::Info(arguments) => info::run(arguments, build, streams.output),
             Command::Generate(arguments) => generate::run(arguments, streams),
             Command::Chat(arguments) => chat::run(arguments, streams),
+            Command::Serve(arguments) => serve::run(arguments, build, streams.progress),
             Command::Tokenize(arguments) => tokenize::run(arguments, streams),
             Command::Dump(arguments) => dump::run(arguments, streams),
             Command::Op(arguments) => op::run(arguments, streams),

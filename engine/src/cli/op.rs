@@ -24,10 +24,10 @@ pub(super) struct Arguments {
     /// Its constants, a JSON object, such as {"eps": 1e-6}
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
-    /// Whose operation: hf517-eager or llamacpp-cpu
+    /// Whose operation: hf517-eager, vllm025-compiled or llamacpp-cpu
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Profile>())]
     profile: Profile,
-    /// The type of activations, to which hf517-eager rounds: bfloat16 or float32
+    /// The type of activations, to which the profiles of PyTorch's engines round: bfloat16 or float32
     #[arg(long, value_name = "NAME", value_parser = compute_type)]
     dtype: ComputeType,
     /// Threads to compute with, at most 1024 [default: all]

@@ -27,7 +27,7 @@ pub(super) struct ModelOptions {
 /// How to run a model.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// Whose numerics to copy: llamacpp-cpu (default for GGUF) or hf517-eager (default for safetensors)
+    /// Whose numerics to copy: llamacpp-cpu (default for GGUF), hf517-eager (default for safetensors) or vllm025-compiled
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Profile>())]
     pub(super) profile: Option<Profile>,
     /// Threads to compute with, at most 1024 [default: all]

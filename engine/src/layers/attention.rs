@@ -47,7 +47,7 @@ impl<'a> Attention<'a> {
         Self { query_norm: Some(query), key_norm: Some(key), ..self }
     }
 
-    /// Adds the batch's keys and values to the caches and attends from every row.
+    /// Keeps the batch's keys and values and attends from every row.
     pub fn forward(&self, pass: &mut Pass<'_>, x: &Hidden) -> Hidden {
         let query = self.query.forward(pass, x);
         let mut query = position(pass, query, self.query_norm.as_ref());
@@ -57,14 +57,14 @@ impl<'a> Attention<'a> {
         pass.tap("key", &mut key);
         let mut value = self.value.forward(pass, x);
         pass.tap("value", &mut value);
+        let sequences = pass.tables.iter().zip(pass.batch.firsts);
         let added = pass.batch.rows_each() * key.width();
         let rows = key.values().chunks_exact(added).zip(value.values().chunks_exact(added));
-        for (cache, (keys, values)) in pass.caches.iter_mut().zip(rows) {
-            cache.append(pass.layer, keys, values);
+        for ((table, &first), (keys, values)) in sequences.clone().zip(rows) {
+            pass.store.write(pass.layer, table, first, keys, values);
         }
-        let firsts = pass.batch.firsts.iter();
-        let contexts: Vec<Context<'_>> = (pass.caches.iter().zip(firsts))
-            .map(|(cache, &first)| Context { cache: cache.layer(pass.layer), first })
+        let contexts: Vec<Context<'_>> = sequences
+            .map(|(table, &first)| Context { cache: pass.store.layer(pass.layer, table), first })
             .collect();
         let mut attended = pass.numerics.attend(&query, &contexts, self.shape);
         pass.tap("attended", &mut attended);

@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::hidden::Hidden;
-use crate::kv_cache::KvCache;
+use crate::kv::Store;
 use crate::numerics::{Numerics, RotaryTable};
 use crate::taps::Taps;
 
@@ -12,8 +12,10 @@ pub struct Pass<'p> {
     pub numerics: &'p mut dyn Numerics,
     /// Which tokens, at which positions.
     pub batch: &'p Batch<'p>,
-    /// The keys and values of each sequence; those of the batch are added on the way.
-    pub caches: &'p mut [&'p mut KvCache],
+    /// Keys and values; those of the batch are added on the way.
+    pub store: &'p mut Store,
+    /// The block table of each sequence.
+    pub tables: &'p [&'p [u32]],
     /// Who listens to intermediate values.
     pub taps: &'p mut Taps,
     /// The rotary angles of the batch's positions, the same in every layer.

@@ -15,7 +15,8 @@ use kernels::{Matrix, Order, Pool, Scratch, dot_f32};
 use super::{Context, HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{ComputeType, RopeConfig};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, Plane};
+use crate::kv::{CacheFormat, Plane};
+use crate::scheduler::Pieces;
 
 /// The profile `hf517-eager`.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Hf517Eager {
     }
 
     /// Rounds a value to the model's type.
-    fn round(&self, value: f32) -> f32 {
+    pub(super) fn round(&self, value: f32) -> f32 {
         match self.compute {
             ComputeType::F32 => value,
             ComputeType::Bf16 => bf16::from_f32(value).to_f32(),
@@ -65,12 +66,30 @@ impl Hf517Eager {
         self.round_all(out);
     }
 
+    /// Attention of all rows, one head of one row by `attend_head`.
+    pub(super) fn attend_by(
+        &self,
+        query: &Hidden,
+        contexts: &[Context<'_>],
+        shape: HeadShape,
+        attend_head: &(impl Fn(&[f32], &[f32], &[f32], &mut [f32]) + Sync),
+    ) -> Hidden {
+        let mut out = Hidden::zeros(query.rows(), query.width());
+        let each = query.values().len() / contexts.len().max(1);
+        let sequences = out.values_mut().chunks_exact_mut(each).zip(query.values().chunks(each));
+        for ((out, query), context) in sequences.zip(contexts) {
+            self.attend_sequence(query, context, shape, attend_head, out);
+        }
+        out
+    }
+
     /// The attention of one sequence's rows.
     fn attend_sequence(
         &self,
         query: &[f32],
         context: &Context<'_>,
         shape: HeadShape,
+        attend_head: &(impl Fn(&[f32], &[f32], &[f32], &mut [f32]) + Sync),
         out: &mut [f32],
     ) {
         let (Context { cache, first }, HeadShape { heads, dim, .. }) = (*context, shape);
@@ -78,7 +97,7 @@ impl Hf517Eager {
         let gathered = |plane: &Plane, key_head: usize| {
             let mut rows = vec![0.0; positions * dim];
             for (position, row) in rows.chunks_exact_mut(dim).enumerate() {
-                plane.read(position * cache.width + key_head * dim, row);
+                cache.read(plane, position, key_head * dim, row);
             }
             rows
         };
@@ -90,7 +109,7 @@ impl Hf517Eager {
                 if shape.key_head(head) == key_head {
                     let seen = (first + row + 1) * dim;
                     let query = &query[index * dim..][..dim];
-                    self.attend_head(query, &keys[..seen], &values[..seen], out);
+                    attend_head(query, &keys[..seen], &values[..seen], out);
                 }
             });
         }
@@ -111,6 +130,11 @@ impl Numerics for Hf517Eager {
 
     fn batch_rows(&self) -> usize {
         usize::MAX
+    }
+
+    /// Every value of a row is computed from that row and the cache alone, in an order that is always the same.
+    fn pieces(&self) -> Pieces {
+        Pieces::Any
     }
 
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden {
@@ -172,13 +196,10 @@ impl Numerics for Hf517Eager {
     }
 
     fn attend(&mut self, query: &Hidden, contexts: &[Context<'_>], shape: HeadShape) -> Hidden {
-        let mut out = Hidden::zeros(query.rows(), query.width());
-        let each = query.values().len() / contexts.len().max(1);
-        let sequences = out.values_mut().chunks_exact_mut(each).zip(query.values().chunks(each));
-        for ((out, query), context) in sequences.zip(contexts) {
-            self.attend_sequence(query, context, shape, out);
-        }
-        out
+        let each = |query: &[f32], keys: &[f32], values: &[f32], out: &mut [f32]| {
+            self.attend_head(query, keys, values, out);
+        };
+        self.attend_by(query, contexts, shape, &each)
     }
 
     fn silu_mul(&mut self, gate: &Hidden, up: &Hidden) -> Hidden {

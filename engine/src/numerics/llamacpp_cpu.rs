@@ -16,7 +16,8 @@ use kernels::{Matrix, Order, Pool, Scratch};
 use super::{Context, HeadShape, Numerics, Profile, RotaryTable, gather, product, rotary};
 use crate::config::{RopeConfig, RopeScaling};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, LayerCache, Plane};
+use crate::kv::{CacheFormat, LayerCache, Plane};
+use crate::scheduler::Pieces;
 
 /// llama.cpp's default physical batch.
 const BATCH_ROWS: usize = 512;
@@ -53,6 +54,11 @@ impl Numerics for LlamaCppCpu {
 
     fn batch_rows(&self) -> usize {
         BATCH_ROWS
+    }
+
+    /// The number of a batch's rows chooses kernels and the order of attention.
+    fn pieces(&self) -> Pieces {
+        Pieces::Of(BATCH_ROWS)
     }
 
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden {
@@ -148,9 +154,9 @@ impl Attend<'_> {
     /// A sequence's rows of the key head that a query head attends to: its keys and its values.
     fn planes<'a>(&self, context: &Context<'a>, head: usize) -> [Rows<'a, f16>; 2] {
         let offset = self.shape.key_head(head) * self.shape.dim;
-        let LayerCache { keys, values, width } = context.cache;
+        let LayerCache { keys, values, width, pages } = context.cache;
         [keys, values].map(|plane| match plane {
-            Plane::F16(plane) => Rows::new(&plane[offset..], width, self.shape.dim),
+            Plane::F16(plane) => Rows::new(&plane[offset..], width, self.shape.dim).paged(pages),
             _ => unreachable!("this profile keeps its cache in half precision"),
         })
     }

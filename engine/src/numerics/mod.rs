@@ -6,6 +6,7 @@
 mod hf517_eager;
 mod llamacpp_cpu;
 mod rotary;
+mod vllm025_compiled;
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +17,8 @@ use kernels::{Format, Matrix, Order, Pool, Scratch};
 use crate::checkpoint::Checkpoint;
 use crate::config::{ComputeType, ModelConfig, RopeConfig};
 use crate::hidden::Hidden;
-use crate::kv_cache::{CacheFormat, LayerCache};
+use crate::kv::{CacheFormat, LayerCache};
+use crate::scheduler::Pieces;
 pub use rotary::RotaryTable;
 
 /// The heads of an attention layer.
@@ -57,6 +59,8 @@ pub trait Numerics {
     fn cache_format(&self) -> CacheFormat;
     /// The most rows of a prompt that go through the model at once.
     fn batch_rows(&self) -> usize;
+    /// Into which pieces a prompt may be cut without changing a bit.
+    fn pieces(&self) -> Pieces;
     /// Rows of the embedding table.
     fn embed(&mut self, table: &Matrix<'_>, ids: &[u32]) -> Hidden;
     /// `y = W x + b`, for rows of so many sequences.
@@ -89,17 +93,20 @@ pub enum Profile {
     LlamaCppCpu,
     /// Hugging Face transformers 5.17 with eager attention: every operation rounds to the model's type.
     Hf517Eager,
+    /// vLLM 0.25.0 as it runs in production, compiled: what is fused rounds once, at its end.
+    Vllm025Compiled,
 }
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 2] = [Self::LlamaCppCpu, Self::Hf517Eager];
+    pub const ALL: [Self; 3] = [Self::LlamaCppCpu, Self::Hf517Eager, Self::Vllm025Compiled];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::LlamaCppCpu => "llamacpp-cpu",
             Self::Hf517Eager => "hf517-eager",
+            Self::Vllm025Compiled => "vllm025-compiled",
         }
     }
 
@@ -120,7 +127,7 @@ impl Profile {
     ) -> Result<Box<dyn Numerics>, ProfileError> {
         let compute = match self {
             Self::LlamaCppCpu => ComputeType::F32,
-            Self::Hf517Eager => eager_type(checkpoint, config)?,
+            Self::Hf517Eager | Self::Vllm025Compiled => torch_type(self, checkpoint, config)?,
         };
         self.operations(compute, pool)
     }
@@ -136,6 +143,9 @@ impl Profile {
                 Ok(Box::new(llamacpp_cpu::LlamaCppCpu::new(pool).map_err(ProfileError::Kernels)?))
             }
             Self::Hf517Eager => Ok(Box::new(hf517_eager::Hf517Eager::new(pool, compute))),
+            Self::Vllm025Compiled => {
+                Ok(Box::new(vllm025_compiled::Vllm025Compiled::new(pool, compute)))
+            }
         }
     }
 }
@@ -146,11 +156,13 @@ pub enum ProfileError {
     /// The kernels refuse.
     #[error("the kernels of this profile cannot run here")]
     Kernels(#[source] kernels::Error),
-    /// Weights in a type in which transformers would not compute.
+    /// Weights in a type in which PyTorch would not compute.
     #[error(
-        "profile hf517-eager needs every matrix in {expected}, but {name:?} is {found}; use llamacpp-cpu"
+        "profile {profile} needs every matrix in {expected}, but {name:?} is {found}; use llamacpp-cpu"
     )]
     Format {
+        /// The profile.
+        profile: Profile,
         /// The type of the computation.
         expected: Format,
         /// A tensor.
@@ -159,12 +171,16 @@ pub enum ProfileError {
         found: Format,
     },
     /// No such profile.
-    #[error("there is no profile {0:?}; there are llamacpp-cpu and hf517-eager")]
+    #[error("there is no profile {0:?}; there are llamacpp-cpu, hf517-eager and vllm025-compiled")]
     Unknown(String),
 }
 
-/// The type in which transformers computes a checkpoint: what the configuration says, else what it holds.
-fn eager_type(checkpoint: &Checkpoint, config: &ModelConfig) -> Result<ComputeType, ProfileError> {
+/// The type in which PyTorch's engines compute a checkpoint: what the configuration says, else what it holds.
+fn torch_type(
+    profile: Profile,
+    checkpoint: &Checkpoint,
+    config: &ModelConfig,
+) -> Result<ComputeType, ProfileError> {
     let matrices = || checkpoint.tensors().filter(|tensor| tensor.shape.len() > 1);
     let stored = matrices().next().map(|tensor| tensor.format);
     let compute = config.compute.unwrap_or(match stored {
@@ -178,6 +194,7 @@ fn eager_type(checkpoint: &Checkpoint, config: &ModelConfig) -> Result<ComputeTy
     match matrices().find(|tensor| tensor.format != expected) {
         None => Ok(compute),
         Some(tensor) => Err(ProfileError::Format {
+            profile,
             expected,
             name: tensor.name.to_owned(),
             found: tensor.format,

@@ -1,21 +1,23 @@
 //! Decoding token by token, as they are generated.
 
+use std::ops::Deref;
+
 use super::Tokenizer;
 use super::error::TokenizerError;
 
 /// Turns a growing sequence of tokens into text: never half a character, and the pieces put together are
 /// [`Tokenizer::decode_generated`] of the whole sequence.
 #[derive(Debug)]
-pub struct Detokenizer<'t> {
-    tokenizer: &'t Tokenizer,
+pub struct Detokenizer<T> {
+    tokenizer: T,
     skip_special: bool,
     /// The start of a character whose other bytes are still to come.
     pending: Vec<u8>,
 }
 
-impl<'t> Detokenizer<'t> {
+impl<T: Deref<Target = Tokenizer>> Detokenizer<T> {
     /// Starts a text. With `skip_special`, control and unknown tokens are not shown.
-    pub fn new(tokenizer: &'t Tokenizer, skip_special: bool) -> Self {
+    pub fn new(tokenizer: T, skip_special: bool) -> Self {
         Self { tokenizer, skip_special, pending: Vec::new() }
     }
 

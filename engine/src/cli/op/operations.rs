@@ -10,7 +10,7 @@ use crate::cli::CliError;
 use crate::cli::tensors::{NewTensor, StoredTensor, TensorFile};
 use crate::config::{RopeConfig, RopeScaling};
 use crate::hidden::Hidden;
-use crate::kv_cache::KvCache;
+use crate::kv::{BlockSize, Store};
 use crate::numerics::{Context, HeadShape, Numerics};
 use crate::sampler::first_maximum;
 
@@ -156,9 +156,12 @@ impl<'f> Operand<'f> {
             let rows = if name == "query" { query.rows() } else { past + query.rows() };
             self.expect_shape(name, found, [rows, width])?;
         }
-        let mut cache = KvCache::new(self.numerics.cache_format(), 1, key.width(), key.rows());
-        cache.append(0, key.values(), value.values());
-        let context = Context { cache: cache.layer(0), first: past };
+        let size = BlockSize::DEFAULT;
+        let table: Vec<u32> = (0..size.blocks_for(key.rows()) as u32).collect();
+        let format = self.numerics.cache_format();
+        let mut store = Store::new(format, 1, key.width(), size, table.len());
+        store.write(0, &table, 0, key.values(), value.values());
+        let context = Context { cache: store.layer(0, &table), first: past };
         let shape = HeadShape { heads, key_value_heads, dim };
         Ok(output(&self.numerics.attend(&query, &[context], shape)))
     }

@@ -19,17 +19,42 @@ pub struct Rows<'a, T> {
     data: &'a [T],
     stride: usize,
     width: usize,
+    pages: Option<Pages<'a>>,
+}
+
+/// Where rows lie that are kept in pages: row `i` is row `i % 2^shift` of page `table[i / 2^shift]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages<'a> {
+    /// The page of each run of rows.
+    pub table: &'a [u32],
+    /// The binary logarithm of a page's rows.
+    pub shift: u32,
+}
+
+impl Pages<'_> {
+    /// Where row `index` lies among the rows of all pages.
+    pub fn place(&self, index: usize) -> usize {
+        let within = index & ((1 << self.shift) - 1);
+        ((self.table[index >> self.shift] as usize) << self.shift) + within
+    }
 }
 
 impl<'a, T> Rows<'a, T> {
     /// `data` starts with the first row; every row but the first starts `stride` after the one before.
     pub fn new(data: &'a [T], stride: usize, width: usize) -> Self {
-        Self { data, stride, width }
+        Self { data, stride, width, pages: None }
+    }
+
+    /// The same rows, where they lie in pages of `data`.
+    #[must_use]
+    pub fn paged(self, pages: Pages<'a>) -> Self {
+        Self { pages: Some(pages), ..self }
     }
 
     /// Row `index`, `width` values.
     pub fn row(&self, index: usize) -> &'a [T] {
-        &self.data[index * self.stride..][..self.width]
+        let at = self.pages.map_or(index, |pages| pages.place(index));
+        &self.data[at * self.stride..][..self.width]
     }
 
     /// Values in one row.

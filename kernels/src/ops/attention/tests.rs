@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::{Rows, Scratch, TILE, attend_row, attend_tile};
+use super::{Pages, Rows, Scratch, TILE, attend_row, attend_tile};
 use crate::ops::Path;
 
 /// A small deterministic stream of values in -1..1.
@@ -94,4 +94,35 @@ fn tiles_are_near_the_naive_softmax_and_equal_on_both_paths() {
     }
     assert_eq!(compared, 64 * 64 * 2 + 128 * 7 + 20 * 33 + 8);
     assert_eq!(TILE, 64);
+}
+
+/// Rows are moved to pages in another order; what is read must be the same rows, so every bit must be the same.
+#[test]
+fn paged_rows_are_the_same_rows() {
+    let (dim, positions, shift, table) = (16, 150, 4, [7_u32, 2, 9, 0, 4, 1, 8, 3, 6, 5]);
+    let pages = Pages { table: &table, shift };
+    let scattered = |rows: &[f16]| {
+        let mut paged = vec![f16::NAN; (table.len() << shift) * dim];
+        for (index, row) in rows.chunks_exact(dim).enumerate() {
+            let place = table[index / 16] as usize * 16 + index % 16;
+            paged[place * dim..][..dim].copy_from_slice(row);
+        }
+        paged
+    };
+    let (keys, vals) = (halves(&values(1, positions * dim)), halves(&values(2, positions * dim)));
+    let (paged_keys, paged_vals) = (scattered(&keys), scattered(&vals));
+    let (k, v) = (Rows::new(&keys, dim, dim), Rows::new(&vals, dim, dim));
+    let [pk, pv] = [&paged_keys, &paged_vals].map(|rows| Rows::new(rows, dim, dim).paged(pages));
+    let query = values(3, 70 * dim);
+    let mut outs = [vec![0.0; dim], vec![0.0; dim]];
+    attend_row(Path::detect(), &query[..dim], k, v, positions, 0.3, &mut outs[0]);
+    attend_row(Path::detect(), &query[..dim], pk, pv, positions, 0.3, &mut outs[1]);
+    assert_eq!(outs[0], outs[1]);
+    let mut tiles = [vec![0.0; TILE * dim], vec![0.0; TILE * dim]];
+    for (out, (k, v)) in tiles.iter_mut().zip([(k, v), (pk, pv)]) {
+        let queries = Rows::new(&query, dim, dim);
+        let first = positions - TILE;
+        attend_tile(Path::detect(), queries, first, k, v, 0.3, &mut Scratch::default(), out);
+    }
+    assert_eq!(tiles[0], tiles[1]);
 }

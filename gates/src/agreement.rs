@@ -219,6 +219,8 @@ mod tests {
 
     use super::*;
 
+    type Change = fn(&mut Record);
+
     /// The digest of everything.
     fn digest() -> String {
         "0".repeat(64)
@@ -357,7 +359,6 @@ mod tests {
         // One that speaks of the present goes before a newer one that does not.
         let kept = tokens(record("1", a, "vllm-cpu", token_exact::NAME, Word::Fail), 7, 0, None);
         assert!(of(&[crossed, kept]).contains("| 7/18 |"));
-        type Change = fn(&mut Record);
         let change: [(Change, &str); 7] = [
             (|it| it.subject.source_sha256 = "1".repeat(64), "the engine's sources moved"),
             (|it| it.spec_sha256 = "1".repeat(64), "the spec moved"),

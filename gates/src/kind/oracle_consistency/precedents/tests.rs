@@ -1,3 +1,5 @@
+//! Records that are wrong in one way each, and what the rule makes of them alone and together.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;

@@ -87,6 +87,8 @@ pub struct ThreadAccount {
     pub events: u64,
     /// Connections opened, those before the start included.
     pub connections: u64,
+    /// Requests sent again on a new connection, because the server closed the old one as they went out.
+    pub resent: u64,
     /// Most requests in flight at once.
     pub peak_in_flight: u64,
     /// Sent, less when it was due: when the plan wanted it and a slot was free.
@@ -116,6 +118,8 @@ pub struct AccountSummary {
     pub events: u64,
     /// Connections opened.
     pub connections: u64,
+    /// Requests sent again on a new connection, because the server closed the old one as they went out.
+    pub resent: u64,
     /// Most requests in flight at once, added over the threads.
     pub peak_in_flight: u64,
     /// Lateness of sending.
@@ -166,6 +170,7 @@ impl Account {
             reads: sum(|thread| thread.reads),
             events: sum(|thread| thread.events),
             connections: sum(|thread| thread.connections),
+            resent: sum(|thread| thread.resent),
             peak_in_flight: sum(|thread| thread.peak_in_flight),
             schedule_lag: self.merged(|thread| &thread.schedule_lag).summary(),
             read_lag: self.merged(|thread| &thread.read_lag).summary(),

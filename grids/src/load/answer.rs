@@ -80,6 +80,11 @@ impl Answer {
         self.sent_ns = sent_ns;
     }
 
+    /// A byte of it has come.
+    pub fn has_begun(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
     /// `[DONE]` has come: what follows is framing alone.
     pub fn is_done(&self) -> bool {
         self.stream.is_done

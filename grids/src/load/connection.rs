@@ -19,8 +19,14 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
     /// When it was due.
     pub(super) due_ns: u64,
+    /// When it is given up.
+    pub(super) deadline_ns: u64,
+    /// When it is given up by plan.
+    pub(super) cancel_ns: Option<u64>,
     /// Bytes of it that the socket has taken.
     pub(super) written: usize,
+    /// It is sent for the second time.
+    pub(super) is_resent: bool,
 }
 
 /// A socket and what it carries.
@@ -33,6 +39,8 @@ pub(super) struct Connection {
     /// Asked to be looked at again without a sign from the system.
     pub(super) is_queued: bool,
     pub(super) idle_since_ns: u64,
+    /// Whole answers that it carried.
+    pub(super) answers: u32,
     pub(super) exchange: Option<Box<Exchange>>,
 }
 
@@ -48,8 +56,15 @@ impl Connection {
             Err(Errno::INPROGRESS) => false,
             Err(error) => return Err(error),
         };
-        let (is_queued, idle_since_ns) = (false, 0);
-        Ok(Self { socket, serial, is_connected, is_queued, idle_since_ns, exchange: None })
+        Ok(Self {
+            socket,
+            serial,
+            is_connected,
+            is_queued: false,
+            idle_since_ns: 0,
+            answers: 0,
+            exchange: None,
+        })
     }
 
     /// Hands the next part of the request to the socket. False when it is full.

@@ -1,17 +1,18 @@
 //! One thread of the load generator: its epoll, its connections, its requests.
 
+mod transfer;
+
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::sockopt;
 use slab::Slab;
 
 use super::account::ThreadAccount;
-use super::answer::{Answer, Progress};
-use super::connection::{Connection, Exchange, receive};
+use super::answer::Answer;
+use super::connection::{Connection, Exchange};
 use super::monotonic::{MILLISECOND_NS, SECOND_NS, now_ns, thread_cpu_ns, timespec};
 use super::plan::{Arrival, LoadError, Plan};
 use super::run::Output;
@@ -30,6 +31,8 @@ const SLEEP_NS: u64 = 50 * MILLISECOND_NS;
 const SLEPT_NS: u64 = 50_000;
 /// An idle connection is not used again after this long: servers close theirs after 5 s and more, and a request must not meet that.
 const IDLE_NS: u64 = 3 * SECOND_NS;
+/// A connection that a server closes sooner than this after an answer is one that it does not keep.
+const PROMPT_NS: u64 = SECOND_NS;
 /// How long a server may take to end the framing after `[DONE]`.
 const GRACE_NS: u64 = SECOND_NS;
 /// How long opening connections before the start may take.
@@ -88,6 +91,8 @@ pub(super) struct Worker<'a> {
     was_full: bool,
     freed_ns: u64,
     is_exhausted: bool,
+    /// The server says that it keeps connections and closes them after each answer.
+    is_dropped_each_time: bool,
     in_flight: usize,
     woke_ns: u64,
     /// What this turn reads has not lain there longer than since then.
@@ -123,6 +128,7 @@ impl<'a> Worker<'a> {
             was_full: false,
             freed_ns: 0,
             is_exhausted: false,
+            is_dropped_each_time: false,
             in_flight: 0,
             woke_ns: 0,
             lain_since_ns: 0,
@@ -282,25 +288,46 @@ impl<'a> Worker<'a> {
         let plan = self.shared.plan;
         let planned = &plan.requests[request as usize];
         let now = self.now();
-        let mut answer = Answer::new(planned, request, intended_ns, now, plan.keeps_output);
+        let answer = Answer::new(planned, request, intended_ns, now, plan.keeps_output);
         self.harvest.sent += 1;
         self.in_flight += 1;
         let peak = &mut self.harvest.account.peak_in_flight;
         *peak = (*peak).max(self.in_flight as u64);
-        let token = match self.take_idle(now).map_or_else(|| self.open(), Ok) {
-            Ok(token) => token,
-            Err(error) => {
-                answer.set_sent(now);
-                self.keep(answer, request, Ended::Broken(error.to_string()));
-                return;
-            }
+        let (deadline_ns, cancel_ns) =
+            (now + plan.deadline_ns, planned.cancel_after_ns.map(|after| now + after));
+        let exchange = Exchange {
+            request,
+            answer,
+            due_ns,
+            deadline_ns,
+            cancel_ns,
+            written: 0,
+            is_resent: false,
         };
-        self.timers.push(now + plan.deadline_ns, (token, request, Due::Deadline));
-        if let Some(after) = planned.cancel_after_ns {
-            self.timers.push(now + after, (token, request, Due::Cancel));
+        match self.take_idle(now) {
+            Some(token) => self.carry(token, Box::new(exchange)),
+            None => self.carry_anew(Box::new(exchange)),
+        }
+    }
+
+    /// Sends on a new connection.
+    fn carry_anew(&mut self, exchange: Box<Exchange>) {
+        match self.open() {
+            Ok(token) => self.carry(token, exchange),
+            Err(error) => {
+                self.keep(exchange.answer, exchange.request, Ended::Broken(error.to_string()));
+            }
+        }
+    }
+
+    fn carry(&mut self, token: u64, exchange: Box<Exchange>) {
+        let request = exchange.request;
+        self.timers.push(exchange.deadline_ns, (token, request, Due::Deadline));
+        if let Some(cancel_ns) = exchange.cancel_ns {
+            self.timers.push(cancel_ns, (token, request, Due::Cancel));
         }
         let Some(connection) = self.at(token) else { return };
-        connection.exchange = Some(Box::new(Exchange { request, answer, due_ns, written: 0 }));
+        connection.exchange = Some(exchange);
         if connection.is_connected {
             self.upload(token);
         }
@@ -309,6 +336,9 @@ impl<'a> Worker<'a> {
     /// The connection that was used last. If that one has been idle for too long, so have the others: one is closed and a new one
     /// opened for each request, instead of all at once.
     fn take_idle(&mut self, now: u64) -> Option<u64> {
+        if self.is_dropped_each_time {
+            return None;
+        }
         while let Some(token) = self.idle.pop() {
             let Some(connection) = self.at(token) else { continue };
             if now.saturating_sub(connection.idle_since_ns) <= IDLE_NS {
@@ -331,165 +361,6 @@ impl<'a> Worker<'a> {
         epoll::add(&self.epoll, &connection.socket, EventData::new_u64(token), flags)?;
         entry.insert(connection);
         Ok(token)
-    }
-
-    fn handle(&mut self, token: u64, flags: EventFlags) {
-        let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
-        let Some(connection) = self.at(token) else { return };
-        if !connection.is_connected {
-            if !flags.contains(EventFlags::OUT) && !broken {
-                return;
-            }
-            match sockopt::socket_error(&connection.socket) {
-                Ok(Ok(())) => connection.is_connected = true,
-                Ok(Err(error)) | Err(error) => {
-                    self.finish(token, Ended::Broken(error.to_string()));
-                    return;
-                }
-            }
-        }
-        if flags.contains(EventFlags::OUT) {
-            self.upload(token);
-        }
-        if broken || flags.intersects(EventFlags::IN | EventFlags::RDHUP) {
-            self.receive(token, broken || flags.contains(EventFlags::RDHUP));
-        }
-    }
-
-    /// Writes the next part of a request that is not written yet.
-    fn upload(&mut self, token: u64) {
-        let (start_ns, requests) = (self.start_ns, &self.shared.plan.requests);
-        let Some(connection) = self.at(token) else { return };
-        let Some(exchange) = connection.exchange.as_mut().filter(|_| !connection.is_queued) else {
-            return;
-        };
-        let bytes = &requests[exchange.request as usize].bytes;
-        if exchange.written == bytes.len() {
-            return;
-        }
-        let mut late = None;
-        if exchange.written == 0 {
-            let now = now_ns().saturating_sub(start_ns);
-            exchange.answer.set_sent(now);
-            late = Some(now.saturating_sub(exchange.due_ns));
-        }
-        match connection.write(bytes) {
-            Ok(true) => {
-                let is_whole =
-                    connection.exchange.as_ref().is_none_or(|e| e.written == bytes.len());
-                connection.is_queued = !is_whole;
-                if !is_whole {
-                    self.queued.push_back(token);
-                }
-            }
-            Ok(false) => {}
-            Err(error) => {
-                // What the server said before it closed comes first.
-                self.receive(token, true);
-                self.finish(token, Ended::Broken(error.to_string()));
-                return;
-            }
-        }
-        if let Some(late) = late {
-            self.harvest.account.schedule_lag.add(late);
-        }
-    }
-
-    /// Reads what is there. `is_closing`: the server has closed its side, which only a read of no bytes shows.
-    fn receive(&mut self, token: u64, is_closing: bool) {
-        for _ in 0..READS_A_TURN {
-            let Some(connection) = self.connections.get_mut(key(token)) else { return };
-            if connection.serial != serial(token) {
-                return;
-            }
-            let result = receive(&connection.socket, &mut self.buffer);
-            let at_ns = now_ns().saturating_sub(self.start_ns);
-            let length = match result {
-                Ok(length) => length,
-                Err(Errno::AGAIN) => return,
-                Err(Errno::INTR) => continue,
-                Err(error) => {
-                    self.finish(token, Ended::Broken(error.to_string()));
-                    return;
-                }
-            };
-            let Some(exchange) = connection.exchange.as_mut() else {
-                // Nothing was asked: an idle connection that is closed, or a server that speaks out of turn.
-                self.connections.remove(key(token));
-                return;
-            };
-            if length == 0 {
-                self.finish(token, Ended::Closed);
-                return;
-            }
-            let account = &mut self.harvest.account;
-            account.reads += 1;
-            account.read_lag.add(at_ns.saturating_sub(self.lain_since_ns));
-            let before = exchange.answer.events();
-            let progress = exchange.answer.read(at_ns, &self.buffer[..length]);
-            account.events += (exchange.answer.events() - before) as u64;
-            match progress {
-                Ok(Progress::Ended { is_reusable }) => {
-                    self.finish(token, Ended::Whole { is_reusable });
-                    return;
-                }
-                Ok(Progress::Going) => {
-                    if exchange.answer.is_done() {
-                        let due = (token, exchange.request, Due::Grace);
-                        self.timers.push(at_ns + GRACE_NS, due);
-                    }
-                }
-                Err(message) => {
-                    self.finish(token, Ended::Broken(message));
-                    return;
-                }
-            }
-            if length < READ_BYTES && !is_closing {
-                return;
-            }
-        }
-        if let Some(connection) = self.at(token).filter(|connection| !connection.is_queued) {
-            connection.is_queued = true;
-            self.queued.push_back(token);
-        }
-    }
-
-    /// Takes the exchange off its connection and decides what becomes of both.
-    fn finish(&mut self, token: u64, ended: Ended) {
-        let now = self.now();
-        let requests = &self.shared.plan.requests;
-        let Some(connection) = self.at(token) else { return };
-        let exchange = connection.exchange.take();
-        let is_written = exchange.as_ref().is_some_and(|exchange| {
-            exchange.written == requests[exchange.request as usize].bytes.len()
-        });
-        if matches!(ended, Ended::Whole { is_reusable: true }) && is_written {
-            connection.idle_since_ns = now;
-            self.idle.push(token);
-        } else {
-            self.connections.remove(key(token));
-        }
-        if let Some(exchange) = exchange {
-            self.keep(exchange.answer, exchange.request, ended);
-        }
-    }
-
-    fn keep(&mut self, answer: Answer, request: u32, ended: Ended) {
-        let now = self.now();
-        let (trace, said) = match ended {
-            Ended::Whole { .. } => answer.ended(now),
-            Ended::Closed => answer.closed(now),
-            Ended::Broken(message) => answer.broken(now, message),
-            Ended::TimedOut => answer.timed_out(now),
-            Ended::Cancelled => answer.cancelled(now),
-        };
-        self.in_flight -= 1;
-        self.freed_ns = trace.ended_ns;
-        if matches!(self.shared.plan.arrival, Arrival::Closed { .. }) {
-            self.slots.push(trace.ended_ns);
-        }
-        self.harvest.traces.push(trace);
-        self.harvest.outputs.extend(said.map(|said| Output { request, said: *said }));
     }
 
     /// Ends what has run out of time.

@@ -74,6 +74,8 @@ pub enum Mode {
     Drift,
     /// Gaps 1 % longer where the first token id of the prompt is odd.
     Slot,
+    /// The connection is closed after each answer, though its head does not say so.
+    Closing,
     /// Connections past the fourth are reset.
     ConnectionLimit,
 }

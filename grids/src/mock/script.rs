@@ -161,6 +161,9 @@ fn closing(mode: Mode, ask: &Ask, at_ns: u64, steps: &mut Vec<Step>) {
         push(Part::Done);
     }
     push(Part::End);
+    if mode == Mode::Closing {
+        push(Part::Close);
+    }
 }
 
 #[cfg(test)]

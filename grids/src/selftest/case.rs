@@ -97,5 +97,6 @@ pub const CASES: &[Case] = &[
     of("stall", Mode::Stall),
     of("drift", Mode::Drift),
     Case { requests: 32, ..of("slot", Mode::Slot) },
+    of("closing", Mode::Closing),
     of("connection-limit", Mode::ConnectionLimit),
 ];

@@ -53,7 +53,7 @@ pub fn expected(case: &Case, trace: &Trace) -> Expected {
     let gap = PACE.gap_ns;
     let kinds = |content| Kinds { content, usage: 1, done: 1, ..Kinds::default() };
     match case.mode {
-        Mode::Constant | Mode::SlowHeader | Mode::SplitBytes => {}
+        Mode::Constant | Mode::SlowHeader | Mode::SplitBytes | Mode::Closing => {}
         Mode::Bundled => {
             expected.kinds = Some(kinds(4));
             expected.gaps_ns = vec![4 * gap; 3];

@@ -1,5 +1,7 @@
 //! `grid selftest`
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use clap::Args;
 
 use super::CommandError;
@@ -7,7 +9,10 @@ use crate::load::interrupt;
 use crate::selftest::case::{CASES, Case};
 use crate::selftest::collect::{Collected, collect};
 use crate::selftest::fault::FAULTS;
-use crate::selftest::judge::judge;
+use crate::selftest::judge::{ends_and_counts, judge};
+
+/// How often a case is run whose times are off.
+const TRIES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct SelftestArguments {
@@ -27,14 +32,11 @@ pub(super) fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandError
     let stop = interrupt::on_signal()?;
     let mut results: Vec<(&Case, Collected, Vec<String>)> = Vec::new();
     for case in cases {
-        let collected = collect(case, stop)?;
-        if stop.load(std::sync::atomic::Ordering::SeqCst) {
-            return Err(CommandError::Usage("interrupted".to_owned()));
-        }
-        let findings = judge(case, &collected);
+        let (collected, findings, tries) = measure(case, stop)?;
         if !arguments.json {
             let word = if findings.is_empty() { "ok  " } else { "FAIL" };
-            super::print(&format!("{word} {}\n", case.name))?;
+            let tries = if tries > 1 { format!(" (try {tries})") } else { String::new() };
+            super::print(&format!("{word} {}{tries}\n", case.name))?;
             for finding in findings.iter().take(5) {
                 super::print(&format!("     {finding}\n"))?;
             }
@@ -63,6 +65,26 @@ pub(super) fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandError
         super::print(&format!("{} modes, {within} within bounds\n", results.len()))?;
     }
     Ok(u8::from(within != results.len() || unseen > 0))
+}
+
+/// Runs a case; again if its times alone are off, as a busy machine does that once and a client that lies does it every time.
+fn measure(
+    case: &Case,
+    stop: &AtomicBool,
+) -> Result<(Collected, Vec<String>, usize), CommandError> {
+    let mut tries = 1;
+    loop {
+        let collected = collect(case, stop)?;
+        if stop.load(Ordering::SeqCst) {
+            return Err(CommandError::Usage("interrupted".to_owned()));
+        }
+        let findings = judge(case, &collected);
+        let is_time = !findings.is_empty() && ends_and_counts(case, &collected).is_empty();
+        if !is_time || tries == TRIES {
+            return Ok((collected, findings, tries));
+        }
+        tries += 1;
+    }
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Case>, CommandError> {

@@ -3,6 +3,8 @@
 //! Equal answers prove nothing about a knob that was ignored, or heeded by half. `plumb` ends with a line on standard error,
 //! `answered 30 requests, at most 16 together, on 2 threads`, of which the numbers are read.
 
+use serde_json::Value;
+
 use super::alone::Exchange;
 
 /// What a process says of itself.
@@ -37,13 +39,29 @@ pub fn fault(exchange: &Exchange) -> Option<String> {
     if computed.requests != there {
         return Some(format!("answered {} requests where {there} were there", computed.requests));
     }
-    let expected = together?.min(there);
-    (computed.together != expected).then(|| {
+    let asked = together?;
+    let (least, most) = (asked.min(at_once(exchange, there)), asked.min(there));
+    (!(least..=most).contains(&computed.together)).then(|| {
         format!(
-            "computed at most {} requests together where {expected} were asked for and there",
+            "computed at most {} requests together where {asked} were asked for and {least} were there at once",
             computed.together
         )
     })
+}
+
+/// Tokens of a long answer. It takes as many steps, and whoever takes up requests as they come has taken up all of them by then.
+const LONG: usize = 8;
+
+/// How many of the requests were certainly there at once: those whose answers are long, and in any case two, where there are two. One
+/// that ends at once may be gone before another is taken up.
+fn at_once(exchange: &Exchange, there: u32) -> u32 {
+    let tokens = |line: &str| {
+        let answer: Value = serde_json::from_str(line).ok()?;
+        Some(answer.get("ids")?.as_array()?.len())
+    };
+    let answers = exchange.answer.stdout.lines().filter_map(tokens);
+    let long = answers.filter(|tokens| *tokens >= LONG).count();
+    u32::try_from(long).unwrap_or(u32::MAX).max(there.min(2))
 }
 
 fn computed(stderr: &str) -> Option<Computed> {
@@ -56,25 +74,24 @@ fn computed(stderr: &str) -> Option<Computed> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::subject::{Question, RawAnswer, Verb, Watch};
 
-    /// Six requests.
-    fn exchange(arguments: &[&str], stderr: &str) -> Exchange {
-        exchange_of(6, arguments, stderr)
-    }
-
-    fn exchange_of(requests: usize, arguments: &[&str], stderr: &str) -> Exchange {
+    /// As many answers as there are lengths, each of so many tokens.
+    fn exchange(lengths: &[usize], arguments: &[&str], stderr: &str) -> Exchange {
         let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
         let question = Question {
             verb: Verb::Generate,
             arguments,
-            lines: vec![String::new(); requests],
+            lines: vec![String::new(); lengths.len()],
             repeat: 0,
             watched: false,
         };
+        let line = |tokens: &usize| format!("{}\n", json!({ "ids": vec![7; *tokens] }));
         let answer = RawAnswer {
-            stdout: String::new(),
+            stdout: lengths.iter().map(line).collect(),
             exit: Some(0),
             stderr_tail: stderr.to_owned(),
             watch: Watch::default(),
@@ -83,27 +100,29 @@ mod tests {
         Exchange { question, answer }
     }
 
-    fn said(requests: u32, together: u32) -> String {
+    fn said(requests: usize, together: u32) -> String {
         format!("answered {requests} requests, at most {together} together, on 2 threads\n")
     }
 
     #[test]
     fn a_knob_that_was_heeded_is_no_fault() {
-        assert_eq!(fault(&exchange(&["--threads", "2"], &said(6, 3))), None);
-        assert_eq!(fault(&exchange(&["--max-sequences", "3"], &said(6, 3))), None);
-        assert_eq!(fault(&exchange(&["--max-sequences", "32"], &said(6, 6))), None);
-        assert_eq!(fault(&exchange(&[], &said(6, 1))), None);
-        assert_eq!(fault(&exchange_of(1, &["--max-sequences", "32"], &said(1, 1))), None);
+        let six = [8; 6];
+        assert_eq!(fault(&exchange(&six, &["--threads", "2"], &said(6, 3))), None);
+        assert_eq!(fault(&exchange(&six, &["--max-sequences", "3"], &said(6, 3))), None);
+        assert_eq!(fault(&exchange(&six, &["--max-sequences", "32"], &said(6, 6))), None);
+        assert_eq!(fault(&exchange(&six, &[], &said(6, 1))), None);
+        assert_eq!(fault(&exchange(&[8], &["--max-sequences", "32"], &said(1, 1))), None);
     }
 
     #[test]
     fn a_knob_that_was_ignored_is_one() {
+        let six = [8; 6];
         for arguments in [["--threads", "4"], ["--max-sequences", "3"]] {
-            assert!(fault(&exchange(&arguments, &said(6, 1))).is_some(), "{arguments:?}");
+            assert!(fault(&exchange(&six, &arguments, &said(6, 1))).is_some(), "{arguments:?}");
         }
-        assert!(fault(&exchange(&["--max-sequences", "3"], &said(6, 6))).is_some());
+        assert!(fault(&exchange(&six, &["--max-sequences", "3"], &said(6, 6))).is_some());
         for silent in ["", "answered", "answered 6 requests", "answered 99999999999 1 1"] {
-            assert!(fault(&exchange(&["--threads", "2"], silent)).is_some(), "{silent:?}");
+            assert!(fault(&exchange(&six, &["--threads", "2"], silent)).is_some(), "{silent:?}");
         }
     }
 
@@ -112,15 +131,26 @@ mod tests {
     fn a_knob_that_was_heeded_by_half_is_one() {
         let asked = ["--max-sequences", "8"];
         for together in [1, 2, 7, 9, 30] {
-            let what = fault(&exchange_of(30, &asked, &said(30, together))).unwrap();
+            let what = fault(&exchange(&[12; 30], &asked, &said(30, together))).unwrap();
             let expected = format!(
-                "computed at most {together} requests together where 8 were asked for and there"
+                "computed at most {together} requests together where 8 were asked for and 8 were there at once"
             );
             assert_eq!(what, expected);
         }
-        assert_eq!(fault(&exchange_of(30, &asked, &said(30, 8))), None);
+        assert_eq!(fault(&exchange(&[12; 30], &asked, &said(30, 8))), None);
         // Who answers fewer than there were cannot excuse a small batch with it.
-        let fewer = fault(&exchange_of(30, &asked, &said(2, 2))).unwrap();
+        let fewer = fault(&exchange(&[12; 30], &asked, &said(2, 2))).unwrap();
         assert_eq!(fewer, "answered 2 requests where 30 were there");
+    }
+
+    /// The first of three is over with its first token, perhaps before the others are taken up; the others meet.
+    #[test]
+    fn a_request_that_ends_at_once_may_be_missed_by_the_others() {
+        let asked = ["--max-sequences", "8"];
+        for (together, is_fine) in [(1, false), (2, true), (3, true), (4, false)] {
+            let found = fault(&exchange(&[1, 8, 24], &asked, &said(3, together)));
+            assert_eq!(found.is_none(), is_fine, "{together}: {found:?}");
+        }
+        assert!(fault(&exchange(&[1, 1, 1], &asked, &said(3, 1))).is_some());
     }
 }

@@ -1,9 +1,11 @@
 //! Embeds the digest of the judge's own sources, so that `gate` knows whether it was built from the tree it judges.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // As it is run and not as it was compiled: clones that share a target folder share the compiled script.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
+    let root = here.join("..");
     match records::harness_digest(&root) {
         Ok(digest) => println!("cargo:rustc-env=GATE_HARNESS_SHA256={digest}"),
         Err(error) => println!("cargo:warning=no harness digest: {error}"),

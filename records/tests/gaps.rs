@@ -421,9 +421,10 @@ proptest! {
     ) {
         let mut all = records.clone();
         for (mut record, is_crossed, place) in by_hand {
-            record.subject.info = match is_crossed {
-                true => json!({ "compared_with": "--oracle" }),
-                false => json!({ "found_by": "--plumb" }),
+            record.subject.info = if is_crossed {
+                json!({ "compared_with": "--oracle" })
+            } else {
+                json!({ "found_by": "--plumb" })
             };
             record.supersedes = records.get(place).map(|corrected| corrected.id.clone());
             record.id = format!("by-hand-{place}-{}", all.len());

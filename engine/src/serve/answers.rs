@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use serde_json::{Value, json};
 
 use super::app::App;
 use super::choice::{Choice, Delta};
 use super::error::ApiError;
 use super::fields::Fields;
 use super::handle::{Message, Refusal, Submitted};
+use super::sse::{Events, Gone};
 use super::usage::Usage;
 use crate::engine::Request;
+use crate::generation::Step;
 
 /// The choices, and the messages that they come by.
 pub(super) struct Answers {
@@ -19,6 +22,17 @@ pub(super) struct Answers {
     pub(super) choices: Vec<Choice>,
     /// Choices of each prompt.
     each: usize,
+}
+
+/// A choice of a whole answer.
+#[derive(Default)]
+pub(super) struct Whole {
+    pub(super) ids: Vec<u32>,
+    pub(super) text: String,
+    pub(super) steps: Vec<Step>,
+    pub(super) prompt_steps: Vec<Step>,
+    pub(super) finish: Value,
+    pub(super) stop: Value,
 }
 
 impl Answers {
@@ -65,6 +79,54 @@ impl Answers {
         None
     }
 
+    /// All choices, when each has ended.
+    pub(super) async fn wholes(&mut self) -> Result<Vec<Whole>, ApiError> {
+        let mut wholes: Vec<Whole> = self.choices.iter().map(|_| Whole::default()).collect();
+        while let Some(next) = self.next().await {
+            let (index, delta) = next?;
+            wholes[index].add(delta);
+        }
+        Ok(wholes)
+    }
+
+    /// Sends an event a delta, with `chunk` around the choices that `choice` makes of it, and the usage where the request
+    /// wants it; then the last event.
+    pub(super) async fn follow(
+        &mut self,
+        fields: &Fields,
+        events: &Events,
+        chunk: impl Fn(&Value) -> Value,
+        mut choice: impl FnMut(usize, Delta) -> Result<Value, ApiError>,
+    ) -> Result<(), Gone> {
+        let (usage_at_end, usage_always) = fields.streamed_usage();
+        loop {
+            let next = tokio::select! {
+                next = self.next() => next,
+                () = events.gone() => return Err(Gone),
+            };
+            let Some(next) = next else { break };
+            let made = next.and_then(|(index, delta)| Ok((index, choice(index, delta)?)));
+            let (index, choice) = match made {
+                Ok(made) => made,
+                Err(error) => {
+                    events.send(&error.body()).await?;
+                    return events.done().await;
+                }
+            };
+            let mut chunk = chunk(&json!([choice]));
+            if usage_always {
+                chunk["usage"] = self.usage_of(index).brief();
+            }
+            events.send(&chunk).await?;
+        }
+        if usage_at_end {
+            let mut chunk = chunk(&json!([]));
+            chunk["usage"] = self.usage().brief();
+            events.send(&chunk).await?;
+        }
+        events.done().await
+    }
+
     /// Tokens of all prompts and choices so far.
     pub(super) fn usage(&self) -> Usage {
         let prompts = self.choices.iter().step_by(self.each);
@@ -92,6 +154,18 @@ impl Answers {
         };
         self.app.metrics.told("error");
         ApiError::new(status, message)
+    }
+}
+
+impl Whole {
+    fn add(&mut self, delta: Delta) {
+        self.ids.extend(delta.id);
+        self.text.push_str(&delta.text);
+        self.steps.extend(delta.step);
+        self.prompt_steps.extend(delta.prompt_steps);
+        if let Some(finish) = delta.finish {
+            (self.finish, self.stop) = (json!(finish.reason), finish.stop);
+        }
     }
 }
 

@@ -53,16 +53,6 @@ struct Asked {
     stamp: Stamp,
 }
 
-/// A choice of a whole answer.
-#[derive(Default)]
-struct Whole {
-    ids: Vec<u32>,
-    text: String,
-    steps: Vec<Step>,
-    finish: Value,
-    stop: Value,
-}
-
 pub(super) async fn answer(
     State(app): State<Arc<App>>,
     request: Request,
@@ -197,11 +187,7 @@ impl Asked {
     }
 
     async fn whole(&self, app: &App, mut answers: Answers) -> Result<Response, ApiError> {
-        let mut wholes: Vec<Whole> = answers.choices.iter().map(|_| Whole::default()).collect();
-        while let Some(next) = answers.next().await {
-            let (index, delta) = next?;
-            wholes[index].add(delta);
-        }
+        let wholes = answers.wholes().await?;
         let ids = self.fields.returns_ids();
         let choices = wholes.into_iter().enumerate().map(|(index, whole)| {
             json!({
@@ -238,7 +224,7 @@ impl Asked {
     }
 
     async fn stream(&self, app: &App, mut answers: Answers, events: &Events) -> Result<(), Gone> {
-        let (usage_at_end, usage_always) = self.fields.streamed_usage();
+        let (_, usage_always) = self.fields.streamed_usage();
         for index in 0..answers.choices.len() {
             let mut chunk = self.chunk(
                 app,
@@ -256,31 +242,8 @@ impl Asked {
                 json!(self.fields.returns_ids().then_some(&self.prompt_ids));
             events.send(&chunk).await?;
         }
-        loop {
-            let next = tokio::select! {
-                next = answers.next() => next,
-                () = events.gone() => return Err(Gone),
-            };
-            let (index, delta) = match next {
-                None => break,
-                Some(Ok(next)) => next,
-                Some(Err(error)) => {
-                    events.send(&error.body()).await?;
-                    return events.done().await;
-                }
-            };
-            let mut chunk = self.chunk(app, &json!([self.streamed_choice(app, index, delta)]));
-            if usage_always {
-                chunk["usage"] = answers.usage_of(index).brief();
-            }
-            events.send(&chunk).await?;
-        }
-        if usage_at_end {
-            let mut chunk = self.chunk(app, &json!([]));
-            chunk["usage"] = answers.usage().brief();
-            events.send(&chunk).await?;
-        }
-        events.done().await
+        let choice = |index, delta| Ok(self.streamed_choice(app, index, delta));
+        answers.follow(&self.fields, events, |choices| self.chunk(app, choices), choice).await
     }
 
     fn chunk(&self, app: &App, choices: &Value) -> Value {
@@ -306,16 +269,5 @@ impl Asked {
         }
         choice["token_ids"] = json!(self.fields.returns_ids().then(|| Vec::from_iter(id)));
         choice
-    }
-}
-
-impl Whole {
-    fn add(&mut self, delta: Delta) {
-        self.ids.extend(delta.id);
-        self.text.push_str(&delta.text);
-        self.steps.extend(delta.step);
-        if let Some(finish) = delta.finish {
-            (self.finish, self.stop) = (json!(finish.reason), finish.stop);
-        }
     }
 }

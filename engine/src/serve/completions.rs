@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answers::Answers;
+use super::answers::{Answers, Whole};
 use super::app::{App, Stamp};
 use super::body::Body;
 use super::choice::Delta;
@@ -17,7 +17,6 @@ use super::fields::Fields;
 use super::logprobs::{self, Naming};
 use super::prompt::{Prompt, prompts};
 use super::sse::{self, Events, Gone};
-use crate::generation::Step;
 
 /// OpenAI's, and vLLM's.
 const DEFAULT_MAX_TOKENS: usize = 16;
@@ -38,17 +37,6 @@ struct Asked {
     own: OwnFields,
     prompts: Vec<Prompt>,
     stamp: Stamp,
-}
-
-/// A choice of a whole answer.
-#[derive(Default)]
-struct Whole {
-    ids: Vec<u32>,
-    text: String,
-    steps: Vec<Step>,
-    prompt_steps: Vec<Step>,
-    finish: Value,
-    stop: Value,
 }
 
 pub(super) async fn answer(
@@ -136,13 +124,8 @@ impl Asked {
     }
 
     async fn whole(&self, app: &App, mut answers: Answers) -> Result<Response, ApiError> {
-        let mut wholes: Vec<Whole> = answers.choices.iter().map(|_| Whole::default()).collect();
-        while let Some(next) = answers.next().await {
-            let (index, delta) = next?;
-            wholes[index].add(delta);
-        }
         let mut choices = Vec::new();
-        for (index, whole) in wholes.into_iter().enumerate() {
+        for (index, whole) in answers.wholes().await?.into_iter().enumerate() {
             choices.push(self.whole_choice(app, index, whole)?);
         }
         Ok(Json(json!({
@@ -188,40 +171,10 @@ impl Asked {
     }
 
     async fn stream(&self, app: &App, mut answers: Answers, events: &Events) -> Result<(), Gone> {
-        let (usage_at_end, usage_always) = self.fields.streamed_usage();
         let mut lengths: Vec<Option<usize>> = vec![None; answers.choices.len()];
-        loop {
-            let next = tokio::select! {
-                next = answers.next() => next,
-                () = events.gone() => return Err(Gone),
-            };
-            let (index, delta) = match next {
-                None => break,
-                Some(Ok(next)) => next,
-                Some(Err(error)) => {
-                    events.send(&error.body()).await?;
-                    return events.done().await;
-                }
-            };
-            let choice = match self.streamed_choice(app, index, delta, &mut lengths[index]) {
-                Ok(choice) => choice,
-                Err(error) => {
-                    events.send(&error.body()).await?;
-                    return events.done().await;
-                }
-            };
-            let mut chunk = self.chunk(app, &json!([choice]));
-            if usage_always {
-                chunk["usage"] = answers.usage_of(index).brief();
-            }
-            events.send(&chunk).await?;
-        }
-        if usage_at_end {
-            let mut chunk = self.chunk(app, &json!([]));
-            chunk["usage"] = answers.usage().brief();
-            events.send(&chunk).await?;
-        }
-        events.done().await
+        let choice =
+            |index: usize, delta| self.streamed_choice(app, index, delta, &mut lengths[index]);
+        answers.follow(&self.fields, events, |choices| self.chunk(app, choices), choice).await
     }
 
     fn chunk(&self, app: &App, choices: &Value) -> Value {
@@ -267,17 +220,5 @@ impl Asked {
             "prompt_token_ids": (ids && first).then_some(prompt_ids),
             "token_ids": ids.then(|| Vec::from_iter(id)),
         }))
-    }
-}
-
-impl Whole {
-    fn add(&mut self, delta: Delta) {
-        self.ids.extend(delta.id);
-        self.text.push_str(&delta.text);
-        self.steps.extend(delta.step);
-        self.prompt_steps.extend(delta.prompt_steps);
-        if let Some(finish) = delta.finish {
-            (self.finish, self.stop) = (json!(finish.reason), finish.stop);
-        }
     }
 }

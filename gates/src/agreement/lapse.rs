@@ -1,6 +1,7 @@
 //! Whether a record speaks of the present.
 
 use records::gap::Present;
+use records::gap::moved::{definition_moved, pin_moved};
 use records::record::{OracleSource, Record, VerdictWord as Word};
 use serde_json::Value;
 
@@ -20,7 +21,10 @@ pub(super) fn lapses(
         (present.inputs.get(&record.gate) != record.inputs_sha256.as_ref(), "the inputs moved"),
         (pinned.is_none() || on != pinned, "the weights are not the pinned ones"),
         (golden_moved(record, present), "the golden moved"),
-        (oracle_moved(record, present), "the oracle is pinned or defined otherwise now"),
+        (
+            pin_moved(record, present) || definition_moved(record, present),
+            "the oracle is pinned or defined otherwise now",
+        ),
         (record.evidence.is_empty(), "it keeps no evidence"),
     ];
     reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect()
@@ -41,18 +45,5 @@ fn golden_moved(record: &Record, present: &Present) -> bool {
     record.oracle.as_ref().is_some_and(|oracle| match &oracle.golden_sha256 {
         Some(named) => kept != Some(named),
         None => oracle.source == OracleSource::Golden,
-    })
-}
-
-/// An oracle that does not say what it was built from or how it was defined is not the one of now.
-fn oracle_moved(record: &Record, present: &Present) -> bool {
-    record.oracle.as_ref().is_some_and(|oracle| {
-        let built_from = oracle.identity.get("source_sha256").and_then(Value::as_str);
-        let pin = present.pins.get(&oracle.name).map(String::as_str);
-        let definition = present.definitions.get(&oracle.name);
-        built_from.is_none()
-            || built_from != pin
-            || definition.is_none()
-            || definition != oracle.definition_sha256.as_ref()
     })
 }

@@ -1,5 +1,7 @@
 //! `grid sweep` and `grid ab`: a series conducted, or gone on with, and judged.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -70,7 +72,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         home.cache.join("series").join(format!("{}-{}", plan.grid, &sha256[..12]))
     });
     let (state, identities, is_interrupted) = if arguments.judge {
-        (State::open(&folder, &plan)?, Default::default(), false)
+        (State::open(&folder, &plan)?, BTreeMap::new(), false)
     } else {
         let plumb = Plumb::find(arguments.plumb.as_deref())?;
         let setting = Setting {
@@ -167,8 +169,10 @@ fn planned(plan: &Plan) -> String {
         &plan.sha256()[..12],
     );
     if let (Some(noise), Some(least)) = (plan.expected_noise, plan.detectable()) {
-        text += &format!(
-            "at the expected noise of {:.2} % a difference of {:.2} % is found four times in five, one comparison taken alone\n",
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "at the expected noise of {:.2} % a difference of {:.2} % is found four times in five, one comparison taken alone",
             100.0 * noise,
             100.0 * least.exp_m1(),
         );
@@ -180,7 +184,7 @@ fn planned(plan: &Plan) -> String {
 fn told(plan: &Plan, report: &Report) -> String {
     let mut text = String::new();
     for comparison in &plan.comparisons {
-        text += &format!("{} / {}\n", comparison.subject, comparison.reference);
+        let _ = writeln!(text, "{} / {}", comparison.subject, comparison.reference);
         let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.metric.as_str()).collect();
         let mut rows = table(&[&["cell"], &axes[..]].concat());
         for cell in &plan.cells {

@@ -1,5 +1,6 @@
 //! Starting a server of ours: a free port, a process group, readiness, and comparing what it says with what was asked.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,7 @@ use crate::checkpoint::Checkpoint;
 use crate::place::PlaceError;
 use crate::process::{Group, POLL};
 use crate::provision::Provisioned;
+use crate::registry::Device;
 use crate::verbs::{CompletionRequest, Identity};
 use crate::{Home, Progress, logs};
 
@@ -70,6 +72,28 @@ impl Start<'_> {
             found: found.to_owned(),
             log: log.to_path_buf(),
         })
+    }
+
+    /// Refuses when one of `settings` is not said, or is not what is expected of it.
+    pub(super) fn expect_each<'k>(
+        &self,
+        log: &Path,
+        settings: &BTreeMap<String, String>,
+        expected: impl IntoIterator<Item = (&'k str, String)>,
+    ) -> Result<(), LaunchError> {
+        for (key, expected) in expected {
+            let found = settings.get(key).ok_or_else(|| self.silent(key, log))?;
+            self.expect(log, key, &expected, found)?;
+        }
+        Ok(())
+    }
+
+    /// The device on which it is declared to compute, as PyTorch names it.
+    pub(super) fn device(&self) -> &'static str {
+        match self.oracle.spec.declared.device {
+            Device::Cpu => "cpu",
+            Device::Cuda => "cuda",
+        }
     }
 
     /// What a log says of the configuration, as `parse` reads it, once all of it is there: `missing` names what is not.

@@ -6,6 +6,7 @@
 
 pub mod derive;
 pub mod ledger;
+pub mod moved;
 pub mod page;
 pub mod present;
 mod state;

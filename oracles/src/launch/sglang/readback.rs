@@ -9,7 +9,7 @@ use crate::launch::LaunchError;
 use crate::launch::http::Http;
 use crate::launch::start::Start;
 use crate::launch::variant::Words;
-use crate::registry::{Device, LaunchSpec};
+use crate::registry::LaunchSpec;
 use crate::verbs::Identity;
 
 /// What is read as it is named. The scheduler's own words count before those of the front end, which does not know what
@@ -94,14 +94,10 @@ impl Question<'_> {
 
     fn check(&self, settings: &BTreeMap<String, String>) -> Result<(), LaunchError> {
         let (asked, declared) = (self.start.settings, &self.start.oracle.spec.declared);
-        let device = match declared.device {
-            Device::Cpu => "cpu",
-            Device::Cuda => "cuda",
-        };
         let sequences = asked.sequences.to_string();
         let mut expected = vec![
             ("version", declared.package.version.clone()),
-            ("device", device.to_owned()),
+            ("device", self.start.device().to_owned()),
             ("dtype", asked.dtype.name().to_owned()),
             ("n_ctx", asked.context.to_string()),
             ("max_running_requests", sequences.clone()),
@@ -110,11 +106,7 @@ impl Question<'_> {
         ];
         let declared = self.variant.expected(&self.launch.settings);
         expected.extend(declared.iter().map(|(key, value)| (key.as_str(), value.clone())));
-        for (key, expected) in expected {
-            let found = settings.get(key).ok_or_else(|| self.start.silent(key, self.log))?;
-            self.start.expect(self.log, key, &expected, found)?;
-        }
-        Ok(())
+        self.start.expect_each(self.log, settings, expected)
     }
 
     /// Its graphs are captured, and every choice of a backend is said.

@@ -75,10 +75,7 @@ impl Question<'_> {
 
     fn check(&self, settings: &BTreeMap<String, String>) -> Result<(), LaunchError> {
         let asked = self.start.settings;
-        let device = match self.start.oracle.spec.declared.device {
-            Device::Cpu => "cpu",
-            Device::Cuda => "cuda",
-        };
+        let device = self.start.device();
         let mut expected = vec![
             ("n_ctx", asked.context.to_string()),
             ("max_num_seqs", asked.sequences.to_string()),
@@ -90,11 +87,7 @@ impl Question<'_> {
         }
         let declared = self.variant.expected(&self.launch.settings);
         expected.extend(declared.iter().map(|(key, value)| (key.as_str(), value.clone())));
-        for (key, expected) in expected {
-            let found = settings.get(key).ok_or_else(|| self.start.silent(key, self.log))?;
-            self.start.expect(self.log, key, &expected, found)?;
-        }
-        Ok(())
+        self.start.expect_each(self.log, settings, expected)
     }
 
     /// Compiled, not eager, and every choice of a backend said.

@@ -13,7 +13,7 @@ const KEPT: usize = 40;
 /// How many of a log's last lines an error quotes.
 const TAIL_LINES: usize = 20;
 
-/// A new path for the log of `what`; the oldest logs beyond [`KEPT`] are removed.
+/// A new path for the log of `what`; the oldest logs beyond `KEPT` are removed.
 pub fn create(home: &Home, what: &str) -> Result<PathBuf, PlaceError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let dir = home.cache.join("logs");

@@ -69,7 +69,7 @@ pub fn can_tell(of: u64, theirs: Share, alpha: f64) -> bool {
 }
 
 /// The least number of prompts on both sides with which the test can tell, where the oracle goes on to leave itself as often as
-/// in `theirs`; `None` above [`MOST_CASES`].
+/// in `theirs`; `None` above `MOST_CASES`.
 pub fn needed_cases(theirs: Share, alpha: f64) -> Option<u64> {
     let as_often = |of| Share { flipped: of * theirs.flipped / theirs.of.max(1), of };
     (1..=MOST_CASES).find(|of| can_tell(*of, as_often(*of), alpha))

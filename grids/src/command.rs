@@ -5,6 +5,7 @@
 mod certify;
 mod error;
 mod host;
+mod list;
 mod load;
 mod mock;
 mod selftest;
@@ -41,7 +42,14 @@ enum Command {
         json: bool,
     },
     /// List the grids. Exit status 5: there are none
-    List,
+    List {
+        /// One JSON object instead of text
+        #[arg(long)]
+        json: bool,
+        /// The workspace [default: at or above the current folder]
+        #[arg(long, value_name = "DIR")]
+        root: Option<std::path::PathBuf>,
+    },
     /// Put load on a server and write down what came back, read by read
     Load(Box<load::LoadArguments>),
     /// One subject beside several references, over a sweep of concurrencies: interleaved, with clocks, a null arm and words
@@ -68,7 +76,7 @@ pub fn main() -> u8 {
     };
     let status = match cli.command {
         Command::Host { json } => host::host(json),
-        Command::List => print("empty: no grids yet\n").map(|()| EMPTY),
+        Command::List { json, root } => list::list(root.as_deref(), json),
         Command::Sweep(arguments) => series::run(&arguments, true),
         Command::Ab(arguments) => series::run(&arguments, false),
         Command::Load(arguments) => load::load(&arguments),

@@ -1,17 +1,21 @@
-//! How fast is it? So far: on what machine, and is that machine quiet enough to ask.
+//! How fast is it, and may one say so?
 //!
-//! The load generator and the grids come later; `grid list` says that there are none. What is here is what they will stand on:
-//! [`clocks`], with the stand-in for a core clock that a virtual machine does not show, and [`statistics`] over samples.
+//! A spec becomes a plan ([`spec`], [`series`]), which is fixed before the first run; the plan is conducted on arms ([`arm`],
+//! [`conduct`]) by a load generator of our own ([`load`], [`workload`]) between windows of the clock ([`clocks`]); what came is
+//! measured ([`metric`]) and judged ([`verdict`], [`statistics`], [`correct`]); the words go on record ([`recording`]). The client is
+//! held against a server of known truth before it is believed ([`mock`], [`selftest`]).
 
 pub mod arm;
 pub mod clocks;
 pub mod command;
 pub mod conduct;
+pub mod correct;
 pub mod host;
 pub mod load;
 pub mod metric;
 pub mod mock;
 pub mod pinning;
+pub mod recording;
 pub mod rule;
 pub mod selftest;
 pub mod series;

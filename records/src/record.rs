@@ -78,8 +78,10 @@ pub struct Series {
     pub plan_sha256: String,
     /// What each arm said of itself, by its name.
     pub arms: BTreeMap<String, Value>,
-    /// Pairs of runs that each word rests on when the series is complete.
+    /// Pairs of runs that each word rests on.
     pub pairs: u64,
+    /// The plan is the spec's own: no arm, cell or pair was left out or added by hand.
+    pub is_as_declared: bool,
     /// The words, in the order of cells, comparisons and axes.
     pub cells: Vec<CellVerdict>,
 }
@@ -100,12 +102,28 @@ pub struct CellVerdict {
     pub metric: String,
     /// The word of the grid, such as `IMPROVED`.
     pub word: String,
-    /// Subject over reference; `None` wherever a rule fired or nothing was compared.
+    /// Subject over reference, turned so that above 1 is better; `None` wherever a rule fired or nothing was compared.
     pub ratio: Option<RatioInterval>,
+    /// The medians of the runs that were compared, in the metric's unit; `None` where there is no ratio.
+    #[serde(default)]
+    pub medians: Option<Medians>,
+    /// How far both arms answered the same, in a line; `None` where answers were not kept.
+    #[serde(default)]
+    pub answers: Option<String>,
     /// Ids of the rules that fired.
     pub rules: Vec<String>,
     /// Why, and what would be cheapest to do about it.
     pub reason: String,
+}
+
+/// The medians of two arms, in the metric's unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Medians {
+    /// Of the arm that is judged.
+    pub subject: f64,
+    /// Of the arm it is judged by.
+    pub reference: f64,
 }
 
 /// A ratio with its interval.

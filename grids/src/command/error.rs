@@ -58,6 +58,15 @@ pub enum CommandError {
     /// The folder of a series.
     #[error(transparent)]
     State(#[from] crate::series::StateError),
+    /// What is known of the arms of a series.
+    #[error(transparent)]
+    Known(#[from] crate::conduct::known::KnownError),
+    /// The record of a series.
+    #[error(transparent)]
+    Recording(#[from] crate::recording::RecordingError),
+    /// The store of records.
+    #[error(transparent)]
+    Store(#[from] records::StoreError),
     /// The load.
     #[error(transparent)]
     Load(#[from] LoadError),

@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use oracles::{Home, Progress};
+use records::Store;
 use serde_json::json;
 
 use super::{CommandError, complain, print, print_json, table, table_text};
 use crate::arm::{Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
-use crate::conduct::{Setting, conduct};
+use crate::conduct::known::{self, KnownArms};
+use crate::conduct::{Setting, conduct, raw};
+use crate::correct::Agreement;
 use crate::load::interrupt;
+use crate::recording::{self, CellAnswers, Correctness, Finished};
 use crate::series::{self, Plan, State};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
-use crate::verdict::{self, Judged, Report, Verdict, Word};
+use crate::verdict::{self, Report, Verdict, Word};
 
 /// The grid that `grid sweep` runs where none is named.
 const DEFAULT_SWEEP: &str = "cpu-sweep";
@@ -71,8 +75,8 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     let folder = arguments.series.clone().unwrap_or_else(|| {
         home.cache.join("series").join(format!("{}-{}", plan.grid, &sha256[..12]))
     });
-    let (state, identities, is_interrupted) = if arguments.judge {
-        (State::open(&folder, &plan)?, BTreeMap::new(), false)
+    let (state, is_interrupted) = if arguments.judge {
+        (State::open(&folder, &plan)?, false)
     } else {
         let plumb = Plumb::find(arguments.plumb.as_deref())?;
         let setting = Setting {
@@ -83,23 +87,119 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
             stop: interrupt::on_signal()?,
         };
         let conducted = conduct(&plan, &setting)?;
-        (conducted.state, conducted.identities, conducted.is_interrupted)
+        (conducted.state, conducted.is_interrupted)
     };
     for torn in state.torn() {
         complain(&format!("{} was no outcome and is set aside", torn.display()));
     }
-    let report = verdict::judge(&plan, state.outcomes());
-    if arguments.json {
-        print_json(&json!({ "report": report, "identities": identities, "series": folder }))?;
-    } else {
-        print(&told(&plan, &report))?;
-    }
-    complain(&format!("the series lies in {}", folder.display()));
+    let judged = judged(&home, &plan, &folder, &state)?;
     if is_interrupted {
         let left = state.pending(&plan).count();
         complain(&format!("interrupted with {left} legs to go; the same command goes on"));
+    } else if !arguments.judge {
+        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by(), is_sweep);
+        let store = Store::open(home.root.join("records"))?;
+        complain(&format!("record {}", recording::record(&store, &finished)?.display()));
     }
+    let Judged { report, answers, correctness, .. } = &judged;
+    if arguments.json {
+        print_json(&json!({
+            "report": report, "answers": answers, "correctness": correctness, "series": folder,
+        }))?;
+    } else {
+        print(&told(&plan, &judged))?;
+    }
+    complain(&format!("the series lies in {}", folder.display()));
     Ok(report.word().exit_status())
+}
+
+/// A series with its words.
+struct Judged {
+    arms: KnownArms,
+    correctness: Correctness,
+    answers: Vec<CellAnswers>,
+    report: Report,
+}
+
+/// The words of what is on disk, by it and by what is on record of our arms.
+fn judged(home: &Home, plan: &Plan, folder: &Path, state: &State) -> Result<Judged, CommandError> {
+    let arms = known::read(folder)?;
+    let records = Store::open(home.root.join("records"))?.read_all()?;
+    let correctness = recording::correctness(plan, &arms, &records);
+    let report = verdict::judge(plan, state.outcomes()).under(plan, &correctness.standing);
+    Ok(Judged { arms, correctness, answers: answers(plan, folder)?, report })
+}
+
+impl Judged {
+    fn finished<'a>(
+        &'a self,
+        named: &'a NamedSpec,
+        plan: &'a Plan,
+        state: &'a State,
+        narrowed: Vec<String>,
+        is_sweep: bool,
+    ) -> Finished<'a> {
+        let verb = if is_sweep { "sweep" } else { "ab" };
+        let command = ["cargo grid", verb, &named.name].map(str::to_owned);
+        Finished {
+            spec: &named.text,
+            plan,
+            is_as_declared: narrowed.is_empty(),
+            outcomes: state.outcomes(),
+            arms: &self.arms,
+            correctness: &self.correctness,
+            answers: &self.answers,
+            report: &self.report,
+            reproduce: command.into_iter().chain(narrowed).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// How far the arms of each comparison answered the same, leg by leg of each block.
+fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError> {
+    let mut all = Vec::new();
+    for cell in &plan.cells {
+        for comparison in &plan.comparisons {
+            let mut agreement = Agreement::default();
+            let ours = measured(plan, &cell.id, &comparison.subject);
+            for (block, reference) in measured(plan, &cell.id, &comparison.reference) {
+                let Some(subject) = ours.get(&block) else { continue };
+                if let (Some(theirs), Some(ours)) =
+                    (raw::said(folder, reference)?, raw::said(folder, subject)?)
+                {
+                    agreement.add(&theirs, &ours);
+                }
+            }
+            let (cell, comparison) = (cell.id.clone(), comparison.clone());
+            all.push(CellAnswers { cell, comparison, agreement });
+        }
+    }
+    Ok(all)
+}
+
+/// The measured legs of an arm at a cell, by block.
+fn measured<'a>(plan: &'a Plan, cell: &'a str, arm: &str) -> BTreeMap<usize, &'a str> {
+    let legs = plan.legs_of(cell).filter(|leg| leg.arm == arm);
+    legs.filter_map(|leg| Some((leg.block?, leg.id.as_str()))).collect()
+}
+
+impl SeriesArguments {
+    /// The flags by which the plan is not the spec's own.
+    fn narrowed_by(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut add = |flag: &str, value: String| flags.extend([flag.to_owned(), value]);
+        if !self.concurrency.is_empty() {
+            let cells: Vec<String> = self.concurrency.iter().map(u32::to_string).collect();
+            add("--concurrency", cells.join(","));
+        }
+        if !self.arms.is_empty() {
+            add("--arms", self.arms.join(","));
+        }
+        if let Some(pairs) = self.pairs {
+            add("--pairs", pairs.to_string());
+        }
+        flags
+    }
 }
 
 /// The spec with what the command line narrows; what it changes is in the plan, and so in its digest.
@@ -140,6 +240,10 @@ fn declared(
             if sweep.against.is_empty() {
                 return Err(CommandError::Usage("--arms names nothing to compare with".to_owned()));
             }
+            let left: Vec<ArmName> =
+                sweep.against.iter().chain([&sweep.subject, &sweep.null_of]).cloned().collect();
+            named.spec.arms.retain(|name, _| left.contains(name));
+            named.spec.correct.gates.retain(|name, _| left.contains(name));
         }
     }
     if let (Some(ab), false) = (&mut named.spec.ab, cells.is_empty()) {
@@ -181,8 +285,9 @@ fn planned(plan: &Plan) -> String {
 }
 
 /// A table of words for each comparison, then what stands behind each.
-fn told(plan: &Plan, report: &Report) -> String {
+fn told(plan: &Plan, judged: &Judged) -> String {
     let mut text = String::new();
+    let Judged { report, answers, .. } = judged;
     for comparison in &plan.comparisons {
         let _ = writeln!(text, "{} / {}", comparison.subject, comparison.reference);
         let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.metric.as_str()).collect();
@@ -200,6 +305,9 @@ fn told(plan: &Plan, report: &Report) -> String {
             rows.add_row([cell.id.clone()].into_iter().chain(words));
         }
         text += &table_text(&rows);
+        for answers in answers.iter().filter(|answers| answers.comparison == *comparison) {
+            let _ = writeln!(text, "{}: {}", answers.cell, answers.agreement.text());
+        }
         text.push('\n');
     }
     text + &verdict::text::report(report)
@@ -209,8 +317,8 @@ fn told(plan: &Plan, report: &Report) -> String {
 fn short(verdict: &Verdict) -> String {
     let word = coloured(verdict.word());
     match &verdict.judged {
-        Judged::Compared(compared) => format!("{word} {:.3}", compared.ratio()),
-        Judged::Void(_) | Judged::Skipped(_) | Judged::Unestimated(_) => word,
+        verdict::Judged::Compared(compared) => format!("{word} {:.3}", compared.ratio()),
+        _ => word,
     }
 }
 

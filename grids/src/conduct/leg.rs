@@ -8,6 +8,7 @@ use crate::arm::Running;
 use crate::clocks::judge;
 use crate::clocks::judge::clock::{Clock as Busy, Source};
 use crate::clocks::window::Open;
+use crate::correct::agreement::Said;
 use crate::load::plan::{Arrival, Plan as Load};
 use crate::load::request::{Prompt, Request};
 use crate::load::run::{Outcome, run};
@@ -83,7 +84,8 @@ pub fn measure(
         |item: Item| Request::new(&server.target, &Prompt::Ids(item.ids), item.output_tokens);
     let requests = items.into_iter().map(request).collect();
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
-    let load = Load::new(server.target.address, requests, arrival);
+    let load =
+        Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
     let open = Open::open();
     let outcome = run(&load, setting.stop);
     let ours: Vec<u32> = [Some(std::process::id()), server.process].into_iter().flatten().collect();
@@ -101,11 +103,15 @@ pub fn measure(
     let derived = Derived::of(&outcome.traces, &planned);
     let mut violations = broken(&outcome, concurrency, &derived);
     violations.extend(judge::leg(Some(&window), setting.clock, &ours));
+    let (before, after) = (window.available_before_kib, window.available_after_kib);
+    violations.extend(judge::memory::returned(before, after));
     let clock = clock(&Busy::of(&[&window], setting.clock), setting.clock);
     let ended = Ended::Measured(metrics::of(&derived));
     let is_interrupted = outcome.is_interrupted || setting.stop.load(Ordering::SeqCst);
     let account = outcome.account.summary();
-    let raw = Some(Raw { start_ns: outcome.start_ns, traces: outcome.traces, window, account });
+    let said = outcome.outputs.iter().map(Said::of).collect();
+    let raw =
+        Some(Raw { start_ns: outcome.start_ns, traces: outcome.traces, window, account, said });
     Ok(Measured { ended, violations, workload_sha256, clock, raw, is_interrupted })
 }
 

@@ -6,10 +6,14 @@
 //! | [`servers`] | starts each arm once a session and keeps it |
 //! | [`leg`] | one load on one arm, between an opened and a closed window |
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
+//! | [`known`] | who the arms of a series are |
+//! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
 
+pub mod known;
 pub mod leg;
 pub mod metrics;
+pub mod quiet;
 pub mod raw;
 pub mod servers;
 
@@ -17,8 +21,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-use serde_json::Value;
 
 use crate::arm::{ArmError, Ground};
 use crate::clocks::judge::clock::Source;
@@ -47,8 +49,6 @@ pub struct Setting<'a> {
 pub struct Conducted {
     /// The outcomes, and where they lie.
     pub state: State,
-    /// What each arm said of itself, by arm; those that were started now.
-    pub identities: BTreeMap<String, Value>,
     /// The user stopped it.
     pub is_interrupted: bool,
 }
@@ -71,8 +71,11 @@ pub enum ConductError {
     /// An arm that contradicts its pin; one that is missing is skipped instead.
     #[error(transparent)]
     Arm(#[from] ArmError),
-    /// Raw traces cannot be kept.
-    #[error("cannot write {path}")]
+    /// What is known of an arm, or another arm than the series began with.
+    #[error(transparent)]
+    Known(#[from] known::KnownError),
+    /// Raw traces cannot be kept or read.
+    #[error("raw traces: {path}")]
     Raw {
         /// The file.
         path: PathBuf,
@@ -89,16 +92,23 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     let _lock = Lock::take(Path::new(lock::PLACE), &holder)?;
     let mut state = State::open(setting.folder, plan)?;
     let pending: Vec<Leg> = state.pending(plan).cloned().collect();
+    let unrest = if pending.is_empty() {
+        None
+    } else {
+        quiet::wait(setting.ground.progress, setting.stop)
+    };
     let mut servers = Servers::new(setting, plan);
     let mut stage = setting.ground.progress.steps("legs", Some(plan.legs.len() as u64));
     stage.advance((plan.legs.len() - pending.len()) as u64);
+    // A series that goes on continues its own time: the pause between two sittings is not part of it.
+    let earlier = state.outcomes().values().map(|outcome| outcome.at_s).fold(0.0, f64::max);
     let began = Instant::now();
     for leg in &pending {
         if setting.stop.load(Ordering::SeqCst) {
             break;
         }
         stage.say(&leg.id);
-        let at_s = began.elapsed().as_secs_f64();
+        let at_s = earlier + began.elapsed().as_secs_f64();
         let ended = match servers.of(leg)? {
             Ok(server) => leg::measure(plan, leg, server, setting)?,
             Err(missing) => leg::Measured::bare(Ended::Skipped(missing.to_owned())),
@@ -115,7 +125,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
             plan_sha256: sha256.clone(),
             at_s,
             ended: ended.ended,
-            violations: ended.violations,
+            violations: ended.violations.into_iter().chain(unrest.clone()).collect(),
             workload_sha256: ended.workload_sha256,
             clock: ended.clock,
         };
@@ -126,5 +136,5 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         stage.advance(1);
     }
     let is_interrupted = setting.stop.load(Ordering::SeqCst);
-    Ok(Conducted { identities: servers.into_identities(), state, is_interrupted })
+    Ok(Conducted { state, is_interrupted })
 }

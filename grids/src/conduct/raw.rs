@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ConductError;
 use crate::clocks::window::Window;
 use crate::load::account::AccountSummary;
+use crate::correct::agreement::Said;
 use crate::load::trace::Trace;
 
 /// A leg as it came.
@@ -24,19 +26,44 @@ pub struct Raw {
     pub window: Window,
     /// The client's account of itself.
     pub account: AccountSummary,
+    /// What the server said to each request.
+    pub said: Vec<Said>,
+}
+
+/// The part of a leg that its agreement with another is read from.
+#[derive(Debug, Deserialize)]
+struct Answers {
+    said: Vec<Said>,
 }
 
 /// Writes it whole beside its place, then into it. A leg that is run again after a kill writes it again.
 pub fn keep(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductError> {
-    let folder = folder.join("raw");
-    let path = folder.join(format!("{leg}.json.gz"));
-    let beside = folder.join(format!("{leg}.json.gz.new"));
+    let path = path(folder, leg);
+    let beside = path.with_extension("gz.new");
     let write = || -> std::io::Result<()> {
-        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(folder.join("raw"))?;
         let mut file = GzEncoder::new(File::create(&beside)?, Compression::fast());
         serde_json::to_writer(&mut file, raw)?;
         file.finish()?.flush()?;
         std::fs::rename(&beside, &path)
     };
     write().map_err(|source| ConductError::Raw { path: path.clone(), source })
+}
+
+/// What the server of a leg said, from what was kept of it; `None` where nothing was.
+pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError> {
+    let path = path(folder, leg);
+    let failed = |source| ConductError::Raw { path: path.clone(), source };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    };
+    let answers: Answers = serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
+        .map_err(|error| failed(error.into()))?;
+    Ok(Some(answers.said))
+}
+
+fn path(folder: &Path, leg: &str) -> PathBuf {
+    folder.join("raw").join(format!("{leg}.json.gz"))
 }

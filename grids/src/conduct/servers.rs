@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::Setting;
+use super::known::{self, Known};
+use super::{ConductError, Setting};
 use crate::arm::{ArmError, Launch, Running};
 use crate::series::{Leg, Plan};
 
@@ -16,17 +15,16 @@ pub struct Servers<'a> {
     session: u32,
     /// By arm; of one that is missing the reason.
     running: BTreeMap<String, Result<Running, String>>,
-    identities: BTreeMap<String, Value>,
 }
 
 impl<'a> Servers<'a> {
     /// None yet.
     pub fn new(setting: &'a Setting<'a>, plan: &'a Plan) -> Self {
-        Self { setting, plan, session: 0, running: BTreeMap::new(), identities: BTreeMap::new() }
+        Self { setting, plan, session: 0, running: BTreeMap::new() }
     }
 
     /// The server of a leg, started if need be, or what of it is missing, which is asked once a session.
-    pub fn of(&mut self, leg: &Leg) -> Result<Result<&Running, &str>, ArmError> {
+    pub fn of(&mut self, leg: &Leg) -> Result<Result<&Running, &str>, ConductError> {
         if leg.session != self.session {
             self.running.clear();
             self.session = leg.session;
@@ -34,12 +32,13 @@ impl<'a> Servers<'a> {
         let arm = self.arm(leg).to_owned();
         if !self.running.contains_key(&arm) {
             let started = match self.start(&arm) {
-                Ok(server) => {
-                    self.identities.insert(arm.clone(), server.identity.clone());
+                Ok((launch, server)) => {
+                    let known = Known::of(&launch.engine, &launch.checkpoint, &server);
+                    known::keep(self.setting.folder, &arm, &known)?;
                     Ok(server)
                 }
                 Err(error) if error.is_absence() => Err(error.to_string()),
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             };
             self.running.insert(arm.clone(), started);
         }
@@ -52,21 +51,16 @@ impl<'a> Servers<'a> {
         self.running.remove(&arm);
     }
 
-    /// What every arm that was started said of itself.
-    pub fn into_identities(self) -> BTreeMap<String, Value> {
-        self.identities
-    }
-
     fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
         if leg.arm == self.plan.null.twin { &self.plan.null.of } else { &leg.arm }
     }
 
-    fn start(&self, arm: &str) -> Result<Running, ArmError> {
+    fn start(&self, arm: &str) -> Result<(Launch, Running), ArmError> {
         let declared = self.setting.arms.get(arm);
         let declared = declared.ok_or_else(|| ArmError::Undeclared { arm: arm.to_owned() })?;
         let launch = &self.plan.launch;
         let most = self.plan.cells.iter().map(|cell| cell.concurrency).max();
-        Launch {
+        let launch = Launch {
             engine: declared.engine.clone(),
             binary: declared.binary.clone(),
             checkpoint: declared.checkpoint.clone().unwrap_or_else(|| launch.checkpoint.clone()),
@@ -74,7 +68,8 @@ impl<'a> Servers<'a> {
             context: launch.context.0,
             sequences: most.unwrap_or(1),
             arguments: declared.arguments.clone(),
-        }
-        .start(&self.setting.ground)
+        };
+        let running = launch.start(&self.setting.ground)?;
+        Ok((launch, running))
     }
 }

@@ -19,6 +19,7 @@ pub fn build(named: &NamedSpec) -> Plan {
         spec_sha256: named.sha256.clone(),
         launch: spec.launch.clone(),
         workload: spec.workload.clone(),
+        correct: spec.correct.clone(),
         legs: legs(&spec.plan, &running(&comparisons, &null), &cells),
         comparisons,
         null,

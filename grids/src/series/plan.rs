@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{ArmName, Axis, Control, Family, LaunchSpec, WorkloadSpec};
+use crate::spec::{ArmName, Axis, Control, CorrectSpec, Family, LaunchSpec, WorkloadSpec};
 use crate::statistics::look::Boundary;
 use crate::statistics::power;
 
@@ -21,6 +21,8 @@ pub struct Plan {
     pub launch: LaunchSpec,
     /// What every arm is asked.
     pub workload: WorkloadSpec,
+    /// The gates that certify each arm of ours.
+    pub correct: CorrectSpec,
     /// What is compared with what.
     pub comparisons: Vec<Comparison>,
     /// The arm that runs twice.

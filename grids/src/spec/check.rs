@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ArmName, Positive, Spec};
+use crate::arm::OURS;
 use crate::statistics::estimate::Statistic;
 use crate::statistics::{bootstrap, look, session, signed_rank};
 
@@ -49,8 +50,23 @@ fn arms(spec: &Spec) -> Option<String> {
     if ids.to.0 <= ids.from {
         return Some(format!("[workload] ids: from {} to {} is no choice", ids.from, ids.to.0));
     }
+    if let Some(reason) = correct(spec) {
+        return Some(reason);
+    }
     let unused = spec.arms.keys().find(|name| !named.contains(name))?;
     Some(format!("[arms.{}] is not compared with anything", unused.0))
+}
+
+/// Each arm of ours names gates, and no other arm does: an oracle is not certified by itself.
+fn correct(spec: &Spec) -> Option<String> {
+    let gates = &spec.correct.gates;
+    let is_ours = |name: &ArmName| spec.arms.get(name).is_some_and(|arm| arm.engine == OURS);
+    if let Some(other) = gates.keys().find(|name| !is_ours(name)) {
+        return Some(format!("[correct] gates: {:?} is no arm of our engine", other.0));
+    }
+    let without = |name: &&ArmName| gates.get(name).is_none_or(Vec::is_empty);
+    let unshown = spec.arms.keys().filter(|name| is_ours(name)).find(without)?;
+    Some(format!("[correct] gates: nothing would show that {:?} answers right", unshown.0))
 }
 
 fn cells(spec: &Spec) -> Option<String> {

@@ -9,9 +9,8 @@ mod check;
 mod error;
 
 pub use axis::{Axis, Claim, Control, Direction, Expect, Scale};
-pub use check::inconsistency;
-
 pub use bounds::{Alpha, ArmName, Because, Bound, Percent, Positive};
+pub use check::inconsistency;
 pub use error::SpecError;
 
 use std::collections::BTreeMap;
@@ -37,6 +36,8 @@ pub struct Spec {
     pub arms: BTreeMap<ArmName, ArmSpec>,
     /// What every arm is asked.
     pub workload: WorkloadSpec,
+    /// What has to be right before it is fast.
+    pub correct: CorrectSpec,
     /// How many pairs, in which order, at which level.
     pub plan: PlanSpec,
     /// What is judged.
@@ -117,6 +118,14 @@ pub struct WorkloadSpec {
     pub seed: u64,
     /// The token ids that prompts are drawn from: all but special ones, which a server may act upon.
     pub ids: IdRange,
+}
+
+/// `[correct]`: V-CORRECT.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CorrectSpec {
+    /// The gates that must have passed on the sources of each arm of ours, by arm.
+    pub gates: BTreeMap<ArmName, Vec<String>>,
 }
 
 /// Token ids, both ends included.

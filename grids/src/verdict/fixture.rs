@@ -54,6 +54,8 @@ output-tokens = 16
 waves = 1
 seed = 1
 ids = {{ from = 1, to = 9 }}
+[correct]
+gates = {{ a = ["tokens"], b = ["tokens"] }}
 [plan]
 pairs = {pairs}
 sessions = {sessions}

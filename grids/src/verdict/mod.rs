@@ -10,6 +10,7 @@
 //! | [`compared`] | estimates, and why they give no word |
 //! | [`next`] | the cheapest next action |
 //! | [`planner`] | before the first run: how likely a plan is to find an effect, and how many pairs it takes |
+//! | [`standing`] | what voids an arm beyond its legs |
 //! | [`text`] | one line each |
 //!
 //! A broken rule comes before all else, and where one is broken there is no number: [`Judged::Void`] has no place for a ratio.
@@ -20,12 +21,14 @@ pub mod decide;
 pub mod next;
 pub mod pairing;
 pub mod planner;
+pub mod standing;
 pub mod text;
 pub mod validity;
 pub mod word;
 
 pub use compared::{Compared, Reason};
 pub use next::Next;
+pub use standing::Standing;
 pub use word::Word;
 
 use serde::{Deserialize, Serialize};

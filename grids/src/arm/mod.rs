@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::load::request::{Dialect, Target};
+use crate::spec::PrefixCache;
 
 pub use plumb::Plumb;
 
@@ -37,6 +38,8 @@ pub struct Launch {
     pub threads: u32,
     /// Tokens of context of one sequence.
     pub context: u32,
+    /// Whether it may answer from what an earlier request left behind.
+    pub prefix_cache: PrefixCache,
     /// Sequences that the server has to take at once.
     pub sequences: u32,
     /// More arguments of its command line, after those that its registry file fixes: the switch of an A/B, for example.
@@ -61,6 +64,8 @@ pub struct Running {
     pub target: Target,
     /// What it said of itself.
     pub identity: Value,
+    /// Whether it keeps prefixes for later requests, as it said; `None` where it does not say.
+    pub prefix_cache: Option<bool>,
     /// The bytes of its checkpoint.
     pub checkpoint_sha256: String,
     /// Its process, which leads a group of its own.

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{ArmError, Ground, Held, Launch, Running, target};
 use crate::load::request::Dialect;
+use crate::spec::PrefixCache;
 
 pub(super) fn start(
     arm: &Launch,
@@ -42,8 +43,22 @@ pub(super) fn start(
         // Counted by what it sends, not by how it cuts the text.
         target.extra.insert("return_token_ids".to_owned(), json!(true));
     }
+    let keeps_prefixes = server
+        .identity()
+        .settings
+        .get("enable_prefix_caching")
+        .and_then(|setting| setting.parse().ok());
+    // llama-server is told with every request, and does as it is told.
+    let prefix_cache = match (protocol, arm.prefix_cache) {
+        (Some(Protocol::LlamaServer), PrefixCache::Off) => {
+            target.extra.insert("cache_prompt".to_owned(), json!(false));
+            Some(false)
+        }
+        _ => keeps_prefixes,
+    };
     Ok(Running {
         target,
+        prefix_cache,
         // Strings, lists and maps of strings: this cannot fail.
         identity: serde_json::to_value(server.identity()).unwrap_or_default(),
         checkpoint_sha256: checkpoint.sha256.clone(),

@@ -14,12 +14,15 @@ use serde_json::{Value, json};
 
 use super::{ArmError, Held, Launch, Running, target};
 use crate::load::request::Dialect;
+use crate::spec::PrefixCache;
 
 /// How long it may take until it is warm.
 const READY: Duration = Duration::from_mins(10);
 const POLL: Duration = Duration::from_millis(50);
 /// How long a question about health may take.
 const ASK: Duration = Duration::from_secs(5);
+/// More than any page of its own takes.
+const ANSWER_BYTES: u64 = 1 << 20;
 /// The name under which it serves.
 const MODEL: &str = "plumb";
 
@@ -84,13 +87,25 @@ impl Plumb {
         let started = Instant::now();
         let mut group = Group::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
         wait(&mut group, address).map_err(|reason| ArmError::Plumb { reason, log: log.clone() })?;
-        let identity = json!({ "binary_sha256": self.sha256, "info": info, "flags": portable(&flags, checkpoint) });
+        let failed = |reason: String| ArmError::Plumb { reason, log: log.clone() };
+        let server: Value = get(address, "/server_info")
+            .map_err(|error| error.to_string())
+            .and_then(|body| serde_json::from_str(&body).map_err(|error| error.to_string()))
+            .map_err(|reason| failed(format!("/server_info: {reason}")))?;
+        let prefix_cache = server.pointer("/kv_cache/prefix_caching").and_then(Value::as_bool);
+        let identity = json!({
+            "binary_sha256": self.sha256,
+            "info": info,
+            "flags": portable(&flags, checkpoint),
+            "server": told(server),
+        });
         Ok(Running {
             target: super::Target {
                 extra: [("return_token_ids".to_owned(), json!(true))].into_iter().collect(),
                 ..target(address, Dialect::Completions, Some(MODEL))
             },
             identity,
+            prefix_cache,
             checkpoint_sha256: checkpoint.sha256.clone(),
             process: Some(group.id()),
             ready_ms: started.elapsed().as_millis() as u64,
@@ -110,6 +125,9 @@ fn flags(arm: &Launch, checkpoint: &Checkpoint, address: SocketAddr) -> Vec<Stri
         ("--max-num-seqs", arm.sequences.to_string()),
     ];
     flags.extend(pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
+    if arm.prefix_cache == PrefixCache::Off {
+        flags.push("--no-enable-prefix-caching".to_owned());
+    }
     flags.extend(arm.arguments.iter().cloned());
     flags
 }
@@ -137,7 +155,7 @@ fn wait(group: &mut Group, address: SocketAddr) -> Result<(), String> {
             return Err(format!("it ended before it was ready ({status})"));
         }
         match health(address) {
-            Ok(head) if head.starts_with("HTTP/1.1 200") => return Ok(()),
+            Ok(head) if head.contains(" 200") => return Ok(()),
             Ok(head) => last = head,
             Err(error) => last = error.to_string(),
         }
@@ -146,12 +164,34 @@ fn wait(group: &mut Group, address: SocketAddr) -> Result<(), String> {
     Err(format!("not ready after {} s: {last}", READY.as_secs()))
 }
 
+/// What the server resolved, without where its checkpoint lies.
+fn told(mut server: Value) -> Value {
+    if let Some(keys) = server.as_object_mut() {
+        keys.remove("model");
+    }
+    server
+}
+
 /// The status line of `/health`.
 fn health(address: SocketAddr) -> std::io::Result<String> {
+    Ok(ask(address, "/health")?.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The body of a page that was answered with 200.
+fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let answer = ask(address, path)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.lines().next().is_some_and(|line| line.contains(" 200")) => Ok(body.to_owned()),
+        _ => Err(std::io::Error::other(answer.lines().next().unwrap_or("no answer").to_owned())),
+    }
+}
+
+/// A whole answer, at most [`ANSWER_BYTES`] of it.
+fn ask(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, ASK)?;
     stream.set_read_timeout(Some(ASK))?;
-    write!(stream, "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = String::new();
-    stream.take(4096).read_to_string(&mut answer)?;
-    Ok(answer.lines().next().unwrap_or_default().to_owned())
+    stream.take(ANSWER_BYTES).read_to_string(&mut answer)?;
+    Ok(answer)
 }

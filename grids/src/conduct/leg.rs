@@ -16,6 +16,7 @@ use crate::metric::leg::{Leg as Derived, Planned};
 use crate::metric::{identity, validity};
 use crate::rule::{Rule, Violation};
 use crate::series::{Clock, Ended, Leg, Plan, Role};
+use crate::spec::PrefixCache;
 use crate::statistics;
 use crate::workload::vocabulary::Vocabulary;
 use crate::workload::{Item, WorkloadError, digest, prefix, unique};
@@ -63,7 +64,7 @@ pub fn items(plan: &Plan, leg: &Leg) -> Result<Vec<Item>, WorkloadError> {
     let partition = format!("s{}.{}.{place}", leg.session, leg.cell);
     let vocabulary = Vocabulary::new(workload.ids.to.0 + 1, &(0..workload.ids.from).collect())?;
     let lengths = (workload.prompt_tokens.0, workload.output_tokens.0);
-    let count = (in_flight * workload.waves.0) as usize;
+    let count = (in_flight * workload.waves.0).max(workload.least_requests.0) as usize;
     let items = unique::items(&vocabulary, workload.seed, &partition, vec![lengths; count]);
     prefix::check_unique(&items.iter().map(|item| &item.ids[..]).collect::<Vec<_>>())?;
     Ok(items)
@@ -102,6 +103,9 @@ pub fn measure(
     let planned = Planned { concurrency: Some(concurrency), ..Planned::default() };
     let derived = Derived::of(&outcome.traces, &planned);
     let mut violations = broken(&outcome, concurrency, &derived);
+    if plan.launch.prefix_cache == PrefixCache::Off {
+        violations.extend(validity::cache_off(&outcome.traces, server.prefix_cache));
+    }
     violations.extend(judge::leg(Some(&window), setting.clock, &ours));
     let (before, after) = (window.available_before_kib, window.available_after_kib);
     violations.extend(judge::memory::returned(before, after));

@@ -66,6 +66,7 @@ impl<'a> Servers<'a> {
             checkpoint: declared.checkpoint.clone().unwrap_or_else(|| launch.checkpoint.clone()),
             threads: launch.threads.0,
             context: launch.context.0,
+            prefix_cache: launch.prefix_cache,
             sequences: most.unwrap_or(1),
             arguments: declared.arguments.clone(),
         };

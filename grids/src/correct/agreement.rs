@@ -106,14 +106,15 @@ impl Agreement {
             return "answers not compared: the arms do not both send token ids".to_owned();
         }
         let Self { compared, same, tokens_before, tokens, .. } = self;
-        let mut text = format!("{same}/{compared} answers equal");
-        if *tokens > 0 {
-            text += &format!(", {tokens_before} of {tokens} tokens before a first difference");
-        }
-        if let Some(Divergence { request, at, .. }) = self.first.first() {
-            text += &format!("; the first at token {at} of request {request}");
-        }
-        text
+        let before = if *tokens > 0 {
+            format!(", {tokens_before} of {tokens} tokens before a first difference")
+        } else {
+            String::new()
+        };
+        let first = self.first.first().map_or_else(String::new, |Divergence { request, at, .. }| {
+            format!("; the first at token {at} of request {request}")
+        });
+        format!("{same}/{compared} answers equal{before}{first}")
     }
 }
 

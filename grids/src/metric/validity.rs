@@ -121,6 +121,16 @@ pub fn cache_policy(traces: &[Trace], policy: CachePolicy) -> Option<Violation> 
     Some(Violation::new(Rule::CachePolicy, reason))
 }
 
+/// V-CACHE-POLICY where the cache is to be off: the server counted nothing that came from it or, where it does not count, said of
+/// itself that it has none (`says_on` is what it said).
+pub fn cache_off(traces: &[Trace], says_on: Option<bool>) -> Option<Violation> {
+    let counts = traces.iter().any(|trace| trace.usage.is_some_and(|u| u.cached_tokens.is_some()));
+    if counts || says_on != Some(false) {
+        return cache_policy(traces, CachePolicy::Off);
+    }
+    None
+}
+
 /// The first request that breaks a rule, and how many do.
 fn first(
     traces: &[Trace],
@@ -231,5 +241,10 @@ mod tests {
         assert!(cache_policy(&cached(3), CachePolicy::On(0.5)).is_some());
         assert!(cache_policy(&cached(8), CachePolicy::On(f64::NAN)).is_some());
         assert!(cache_policy(&[], CachePolicy::Off).is_some(), "nothing shows it");
+        assert_eq!(cache_off(&with(|_| {}), Some(false)), None, "it says that it has none");
+        for said in [None, Some(true)] {
+            assert!(cache_off(&with(|_| {}), said).is_some());
+        }
+        assert!(cache_off(&cached(1), Some(false)).is_some(), "its count contradicts it");
     }
 }

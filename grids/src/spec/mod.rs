@@ -84,6 +84,20 @@ pub struct LaunchSpec {
     pub threads: Positive,
     /// Tokens of context of one sequence.
     pub context: Positive,
+    /// Whether servers may answer from what an earlier request left behind.
+    #[serde(default)]
+    pub prefix_cache: PrefixCache,
+}
+
+/// V-CACHE-POLICY.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrefixCache {
+    /// Every prompt is computed: each server says that its cache is off, or that nothing came from it.
+    #[default]
+    Off,
+    /// Each server does as it does by itself.
+    On,
 }
 
 /// `[arms.NAME]`
@@ -111,6 +125,8 @@ pub struct WorkloadSpec {
     pub output_tokens: Positive,
     /// Requests of a leg for each one in flight.
     pub waves: Positive,
+    /// Requests of a leg at least: a percentile needs so many.
+    pub least_requests: Positive,
     /// Tokens that all prompts begin with.
     #[serde(default)]
     pub shared_prefix_tokens: u32,

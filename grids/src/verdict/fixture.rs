@@ -52,6 +52,7 @@ arguments = ["--change"]
 prompt-tokens = 16
 output-tokens = 16
 waves = 1
+least-requests = 1
 seed = 1
 ids = {{ from = 1, to = 9 }}
 [correct]
@@ -118,7 +119,9 @@ pub(super) fn simulate(plan: &Plan, model: &Model, seed: u64) -> Outcomes {
         }
         let mean = if is_b { 2000.0 * model.clock.exp() } else { 2000.0 };
         let clock = Some(Clock { mean, median: mean });
-        outcomes.insert(leg.id.clone(), outcome(&plan_sha256, index as f64, log.exp(), clock));
+        let mut own = outcome(&plan_sha256, index as f64, log.exp(), clock);
+        own.workload_sha256 = format!("{} {:?} {:?}", leg.session, leg.block, leg.role);
+        outcomes.insert(leg.id.clone(), own);
     }
     outcomes
 }
@@ -129,7 +132,7 @@ fn outcome(plan_sha256: &str, at_s: f64, value: f64, clock: Option<Clock>) -> Ou
         at_s,
         ended: Ended::Measured(BTreeMap::from([(METRIC.to_owned(), value)])),
         violations: Vec::new(),
-        workload_sha256: "same".to_owned(),
+        workload_sha256: String::new(),
         clock,
     }
 }

@@ -204,6 +204,13 @@ fn another_workload_or_plan_voids() {
         outcome(&mut outcomes, leg).workload_sha256 = name.to_owned();
         assert_void(&judge(&plan, &outcomes), rule);
     }
+    let mut again = simulate(&plan, &model(0.0), 2);
+    for arm in plan.arms() {
+        let (first, second) = (measured(&plan, arm).next(), measured(&plan, arm).nth(1));
+        let name = again[&first.unwrap().id].workload_sha256.clone();
+        outcome(&mut again, second.unwrap()).workload_sha256 = name;
+    }
+    assert_void(&judge(&plan, &again), Rule::Workload);
     let mut outcomes = simulate(&plan, &model(0.0), 2);
     outcome(&mut outcomes, leg).plan_sha256 = "another".to_owned();
     assert_void(&judge(&plan, &outcomes), Rule::Plan);

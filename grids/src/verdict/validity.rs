@@ -1,6 +1,6 @@
 //! The rules that a comparison can break, asked of the outcomes alone. All are asked; all that are broken are reported.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rule::{Rule, Violation};
 use crate::series::{Comparison, Ended, Leg, Outcome, Outcomes, Plan, Role};
@@ -71,13 +71,32 @@ fn skipped(runs: &[(&Leg, &Outcome)], arm: &str) -> Option<String> {
     why
 }
 
-/// V-WORKLOAD: every run of the cell was asked the same.
-fn workload(runs: &[(&Leg, &Outcome)]) -> Option<Violation> {
-    let ran = runs.iter().filter(|(_, outcome)| matches!(outcome.ended, Ended::Measured(_)));
-    let asked: BTreeSet<&str> = ran.map(|(_, outcome)| outcome.workload_sha256.as_str()).collect();
-    if asked.len() > 1 || asked.contains("") {
-        let reason = format!("the runs of the cell had {} workloads, named {asked:?}", asked.len());
-        return Some(Violation::new(Rule::Workload, reason));
+/// V-WORKLOAD: all arms of a block were asked the same, and no two blocks were: a server that remembers a prompt would answer it
+/// from memory.
+fn workload(runs: &[(&Leg, &Outcome)]) -> Vec<Violation> {
+    let mut asked: BTreeMap<Place, BTreeSet<&str>> = BTreeMap::new();
+    for (leg, outcome) in runs.iter().filter(|(_, run)| matches!(run.ended, Ended::Measured(_))) {
+        let place = (leg.session, leg.role == Role::Terminal, leg.block);
+        asked.entry(place).or_default().insert(&outcome.workload_sha256);
     }
-    None
+    let mut broken = Vec::new();
+    let mut seen = BTreeSet::new();
+    for ((session, is_end, block), names) in &asked {
+        let at = match block {
+            Some(block) if !is_end => format!("block {block}"),
+            _ => format!("the end of session {session}"),
+        };
+        if names.len() > 1 || names.contains("") {
+            let reason = format!("the runs of {at} had {} workloads, named {names:?}", names.len());
+            broken.push(Violation::new(Rule::Workload, reason));
+        }
+        if let Some(again) = names.iter().find(|name| !seen.insert(**name)) {
+            let reason = format!("{at} was asked what had been asked before, workload {again:?}");
+            broken.push(Violation::new(Rule::Workload, reason));
+        }
+    }
+    broken
 }
+
+/// Session, whether it is the session's end, block.
+type Place = (u32, bool, Option<usize>);

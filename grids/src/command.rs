@@ -8,6 +8,7 @@ mod host;
 mod list;
 mod load;
 mod mock;
+mod scheduled;
 mod selftest;
 mod series;
 

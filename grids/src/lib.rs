@@ -19,6 +19,7 @@ pub mod recording;
 pub mod rule;
 pub mod selftest;
 pub mod series;
+pub mod slurm;
 pub mod spec;
 pub mod statistics;
 pub mod verdict;

@@ -248,7 +248,8 @@ fn duration_ms(outcomes: &Outcomes) -> u64 {
 }
 
 fn json(name: &'static str, value: &impl Serialize) -> Result<String, RecordingError> {
-    records::canonical::canonical_json(value).map_err(|source| RecordingError::Json { name, source })
+    records::canonical::canonical_json(value)
+        .map_err(|source| RecordingError::Json { name, source })
 }
 
 fn compressed(name: &'static str, text: &str) -> Result<Vec<u8>, RecordingError> {

@@ -181,7 +181,9 @@ fn health(address: SocketAddr) -> std::io::Result<String> {
 fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let answer = ask(address, path)?;
     match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.lines().next().is_some_and(|line| line.contains(" 200")) => Ok(body.to_owned()),
+        Some((head, body)) if head.lines().next().is_some_and(|line| line.contains(" 200")) => {
+            Ok(body.to_owned())
+        }
         _ => Err(std::io::Error::other(answer.lines().next().unwrap_or("no answer").to_owned())),
     }
 }

@@ -67,6 +67,9 @@ pub enum CommandError {
     /// The store of records.
     #[error(transparent)]
     Store(#[from] records::StoreError),
+    /// The scheduler.
+    #[error(transparent)]
+    Slurm(#[from] crate::slurm::SlurmError),
     /// The load.
     #[error(transparent)]
     Load(#[from] LoadError),

@@ -10,7 +10,7 @@ use oracles::{Home, Progress};
 use records::Store;
 use serde_json::json;
 
-use super::{CommandError, complain, print, print_json, table, table_text};
+use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
 use crate::arm::{Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
@@ -20,6 +20,7 @@ use crate::correct::Agreement;
 use crate::load::interrupt;
 use crate::recording::{self, CellAnswers, Correctness, Finished};
 use crate::series::{self, Plan, State};
+use crate::slurm::{Partition, Share};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
 use crate::verdict::{self, Report, Verdict, Word};
 
@@ -45,6 +46,15 @@ pub(super) struct SeriesArguments {
     /// Where the series lies, and goes on if it was interrupted [default: a folder of the cache, by the plan]
     #[arg(long, value_name = "DIR")]
     series: Option<PathBuf>,
+    /// Send the cells to a partition of a scheduler that is there already; the series has to lie where its machines see it
+    #[arg(long, value_name = "slurm:PARTITION", conflicts_with_all = ["plan", "judge"])]
+    on: Option<Partition>,
+    /// Among how many allocations the cells are shared [default: one a cell]
+    #[arg(long, value_name = "N", requires = "on")]
+    allocations: Option<u32>,
+    /// Conduct one share of the cells and judge nothing: what an allocation runs
+    #[arg(long, value_name = "INDEX/COUNT", conflicts_with_all = ["plan", "judge", "on"])]
+    share: Option<Share>,
     /// Print the plan and what it can show, and run nothing
     #[arg(long)]
     plan: bool,
@@ -77,6 +87,13 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     });
     let (state, is_interrupted) = if arguments.judge {
         (State::open(&folder, &plan)?, false)
+    } else if let Some(partition) = &arguments.on {
+        let on = scheduled::On { partition, allocations: arguments.allocations, folder: &folder };
+        scheduled::conduct(
+            &plan,
+            &on,
+            &arguments.for_a_share(&named.name, is_sweep, &home, &folder),
+        )?
     } else {
         let plumb = Plumb::find(arguments.plumb.as_deref())?;
         let setting = Setting {
@@ -84,18 +101,22 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
             arms: named.spec.arms.iter().map(|(name, arm)| (name.0.clone(), arm.clone())).collect(),
             folder: &folder,
             clock: if gpu::cards().is_empty() { Source::Spin } else { Source::Gpu },
+            share: arguments.share,
             stop: interrupt::on_signal()?,
         };
         let conducted = conduct(&plan, &setting)?;
+        if arguments.share.is_some() {
+            return Ok(if conducted.is_interrupted { ERROR } else { 0 });
+        }
         (conducted.state, conducted.is_interrupted)
     };
     for torn in state.torn() {
         complain(&format!("{} was no outcome and is set aside", torn.display()));
     }
     let judged = judged(&home, &plan, &folder, &state)?;
-    if is_interrupted {
-        let left = state.pending(&plan).count();
-        complain(&format!("interrupted with {left} legs to go; the same command goes on"));
+    let left = state.pending(&plan).count();
+    if is_interrupted || left > 0 {
+        complain(&format!("{left} legs are still to go; the same command goes on"));
     } else if !arguments.judge {
         let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by(), is_sweep);
         let store = Store::open(home.root.join("records"))?;
@@ -184,6 +205,21 @@ fn measured<'a>(plan: &'a Plan, cell: &'a str, arm: &str) -> BTreeMap<usize, &'a
 }
 
 impl SeriesArguments {
+    /// The command line of an allocation, all but its share.
+    fn for_a_share(&self, grid: &str, is_sweep: bool, home: &Home, folder: &Path) -> Vec<String> {
+        let verb = if is_sweep { "sweep" } else { "ab" };
+        let mut words = vec![verb.to_owned(), grid.to_owned()];
+        words.extend(self.narrowed_by());
+        let paths = [("--series", folder), ("--root", &home.root), ("--cache", &home.cache)];
+        let plumb = self.plumb.as_deref().map(|path| ("--plumb", path));
+        for (flag, path) in paths.into_iter().chain(plumb) {
+            // Another machine starts in another folder.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            words.extend([flag.to_owned(), path.display().to_string()]);
+        }
+        words
+    }
+
     /// The flags by which the plan is not the spec's own.
     fn narrowed_by(&self) -> Vec<String> {
         let mut flags = Vec::new();

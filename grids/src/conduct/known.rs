@@ -131,9 +131,7 @@ pub fn read(folder: &Path) -> Result<KnownArms, KnownError> {
 fn read_one(path: &Path) -> Result<Option<Known>, KnownError> {
     let failed = |source| KnownError::Io { action: "read", path: path.to_owned(), source };
     match std::fs::read(path) {
-        Ok(bytes) => {
-            serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into()))
-        }
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(failed(source)),
     }

@@ -85,8 +85,7 @@ pub fn measure(
         |item: Item| Request::new(&server.target, &Prompt::Ids(item.ids), item.output_tokens);
     let requests = items.into_iter().map(request).collect();
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
-    let load =
-        Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
+    let load = Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
     let open = Open::open();
     let outcome = run(&load, setting.stop);
     let ours: Vec<u32> = [Some(std::process::id()), server.process].into_iter().flatten().collect();

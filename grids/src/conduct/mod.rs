@@ -20,15 +20,19 @@ pub mod servers;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::arm::{ArmError, Ground};
 use crate::clocks::judge::clock::Source;
 use crate::load::plan::LoadError;
 use crate::series::{Ended, Leg, Lock, LockError, Outcome, Plan, State, StateError, lock};
+use crate::slurm::Share;
 use crate::spec::ArmSpec;
 use crate::workload::WorkloadError;
 use servers::Servers;
+
+/// How often a share asks whether the machine is free.
+const LOCK_POLL: Duration = Duration::from_millis(500);
 
 /// Where and with what a series is conducted.
 pub struct Setting<'a> {
@@ -40,6 +44,8 @@ pub struct Setting<'a> {
     pub folder: &'a Path,
     /// Which clock decides.
     pub clock: Source,
+    /// The part of the plan's cells that is conducted here; all of them where a series runs on one machine.
+    pub share: Option<Share>,
     /// Set when the user wants to stop; what is measured so far stays.
     pub stop: &'a AtomicBool,
 }
@@ -89,17 +95,22 @@ pub enum ConductError {
 pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductError> {
     let sha256 = plan.sha256();
     let holder = format!("grid {}, plan {}", plan.grid, &sha256[..12]);
-    let _lock = Lock::take(Path::new(lock::PLACE), &holder)?;
-    let mut state = State::open(setting.folder, plan)?;
-    let pending: Vec<Leg> = state.pending(plan).cloned().collect();
-    let unrest = if pending.is_empty() {
-        None
-    } else {
-        quiet::wait(setting.ground.progress, setting.stop)
+    let place = Path::new(lock::PLACE);
+    // A share that was given a machine waits for it; a person is told who has it.
+    let _lock = match setting.share {
+        Some(_) => Lock::wait(place, &holder, LOCK_POLL, setting.stop)?,
+        None => Some(Lock::take(place, &holder)?),
     };
+    let mut state = State::open(setting.folder, plan)?;
+    let mut pending: Vec<Leg> = state.pending(plan).cloned().collect();
+    if let Some(share) = setting.share {
+        let ours = share.cells(plan);
+        pending.retain(|leg| ours.iter().any(|cell| cell.id == leg.cell));
+    }
+    let unrest =
+        if pending.is_empty() { None } else { quiet::wait(setting.ground.progress, setting.stop) };
     let mut servers = Servers::new(setting, plan);
-    let mut stage = setting.ground.progress.steps("legs", Some(plan.legs.len() as u64));
-    stage.advance((plan.legs.len() - pending.len()) as u64);
+    let mut stage = setting.ground.progress.steps("legs", Some(pending.len() as u64));
     // A series that goes on continues its own time: the pause between two sittings is not part of it.
     let earlier = state.outcomes().values().map(|outcome| outcome.at_s).fold(0.0, f64::max);
     let began = Instant::now();

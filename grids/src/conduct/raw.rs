@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ConductError;
 use crate::clocks::window::Window;
-use crate::load::account::AccountSummary;
 use crate::correct::agreement::Said;
+use crate::load::account::AccountSummary;
 use crate::load::trace::Trace;
 
 /// A leg as it came.

@@ -111,9 +111,10 @@ impl Agreement {
         } else {
             String::new()
         };
-        let first = self.first.first().map_or_else(String::new, |Divergence { request, at, .. }| {
-            format!("; the first at token {at} of request {request}")
-        });
+        let first =
+            self.first.first().map_or_else(String::new, |Divergence { request, at, .. }| {
+                format!("; the first at token {at} of request {request}")
+            });
         format!("{same}/{compared} answers equal{before}{first}")
     }
 }

@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -67,6 +69,22 @@ impl Lock {
         lock.say(&format!("{holder}, process {}\n", std::process::id()))
             .map_err(failed("write"))?;
         Ok(lock)
+    }
+
+    /// Takes the lock as soon as it is free, asking every `poll`; `None` once `stop` is set.
+    pub fn wait(
+        path: &Path,
+        holder: &str,
+        poll: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, LockError> {
+        while !stop.load(Ordering::SeqCst) {
+            match Self::take(path, holder) {
+                Err(LockError::Held { .. }) => std::thread::sleep(poll),
+                taken => return taken.map(Some),
+            }
+        }
+        Ok(None)
     }
 
     /// Where it is.

@@ -16,11 +16,7 @@ impl Report {
     #[must_use]
     pub fn under(mut self, plan: &Plan, standing: &Standing) -> Self {
         for verdict in &mut self.verdicts {
-            let arms = [
-                &verdict.comparison.reference,
-                &verdict.comparison.subject,
-                &plan.null.of,
-            ];
+            let arms = [&verdict.comparison.reference, &verdict.comparison.subject, &plan.null.of];
             let against: Vec<Violation> = standing
                 .iter()
                 .filter(|(arm, _)| arms.contains(arm))

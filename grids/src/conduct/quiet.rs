@@ -15,7 +15,7 @@ use crate::rule::Violation;
 const LONGEST: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_secs(1);
 
-/// Waits until the machine is quiet; what is still broken after [`LONGEST`], which every leg of this sitting then bears.
+/// Waits until the machine is quiet; what is still broken after `LONGEST`, which every leg of this sitting then bears.
 pub fn wait(progress: Progress, stop: &AtomicBool) -> Option<Violation> {
     let began = Instant::now();
     let mut told = false;

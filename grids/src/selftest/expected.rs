@@ -122,7 +122,7 @@ fn plain(case: &Case, tokens: u32) -> Expected {
     Expected {
         end: End::Ok,
         kinds: Some(kinds),
-        tokens_by: if case.wants_ids { TokensBy::Ids } else { TokensBy::Events },
+        tokens_by: if case.wants_ids && !is_own { TokensBy::Ids } else { TokensBy::Events },
         seen: Some(tokens),
         said: Some(tokens),
         ttft_ns: Some(PACE.ttft_ns),

@@ -7,7 +7,7 @@
 //! | [`share`] | which cells are whose |
 //! | [`script`] | the script of an allocation, and the flags of `sbatch` |
 //! | [`queue`] | what `squeue` says of the array |
-//! | [`array`] | submits, waits, cancels |
+//! | [`mod@array`] | submits, waits, cancels |
 
 pub mod array;
 pub mod queue;

@@ -65,7 +65,7 @@ mod tests {
         let of = |index, of| -> Vec<u32> {
             Share { index, of }.cells(&plan).iter().map(|cell| cell.concurrency).collect()
         };
-        assert_eq!((of(0, 2), of(1, 2)), (vec![1, 8, 32], vec![2, 4, 16]));
+        assert_eq!((of(0, 2), of(1, 2)), (vec![2, 4, 32], vec![1, 8, 16]));
         for count in 1..8 {
             let all: Vec<u32> = (0..count).flat_map(|index| of(index, count)).collect();
             assert_eq!(all.len(), plan.cells.len());

@@ -284,6 +284,7 @@ mod tests {
             }],
             reproduce: String::new(),
             resumed_answers: None,
+            series: None,
             supersedes: None,
         }
     }

@@ -62,6 +62,7 @@ pub fn assemble(
             .journal
             .map(|journal| journal.replayed().answers)
             .filter(|answers| *answers > 0),
+        series: None,
     }
 }
 

@@ -21,7 +21,8 @@ pub use jiff::Timestamp;
 pub use machine::Machine;
 pub use metric::{Measurement, Metric, Statistic};
 pub use record::{
-    CheckpointRef, Evidence, OracleRef, OracleSource, Record, Subject, Verdict, VerdictWord,
+    CellVerdict, CheckpointRef, Evidence, OracleRef, OracleSource, RatioInterval, Record, Series,
+    Subject, Verdict, VerdictWord,
 };
 pub use source_digest::{SourceDigestError, source_digest, source_files};
 pub use store::{Draft, Store, StoreError};

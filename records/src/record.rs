@@ -3,6 +3,8 @@
 //! Absences are part of the design: "not measured" is `None` and never 0, and a record has no field that a reader would have
 //! to compute again from prose.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,6 +65,59 @@ pub struct Record {
     /// was one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_answers: Option<u64>,
+    /// What a series of interleaved runs said; `None` where a gate judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+}
+
+/// A series of interleaved runs: its arms, and a word for every axis of every comparison at every cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// SHA-256 of the plan, which was fixed before the first run.
+    pub plan_sha256: String,
+    /// What each arm said of itself, by its name.
+    pub arms: BTreeMap<String, Value>,
+    /// Pairs of runs that each word rests on when the series is complete.
+    pub pairs: u64,
+    /// The words, in the order of cells, comparisons and axes.
+    pub cells: Vec<CellVerdict>,
+}
+
+/// What is said of one axis of one comparison at one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellVerdict {
+    /// The cell's name, such as `c8`.
+    pub cell: String,
+    /// Requests in flight.
+    pub concurrency: u32,
+    /// The arm that is judged.
+    pub subject: String,
+    /// The arm it is judged by.
+    pub reference: String,
+    /// The metric with its unit, such as `tpot_ms_p50`.
+    pub metric: String,
+    /// The word of the grid, such as `IMPROVED`.
+    pub word: String,
+    /// Subject over reference; `None` wherever a rule fired or nothing was compared.
+    pub ratio: Option<RatioInterval>,
+    /// Ids of the rules that fired.
+    pub rules: Vec<String>,
+    /// Why, and what would be cheapest to do about it.
+    pub reason: String,
+}
+
+/// A ratio with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RatioInterval {
+    /// The estimate.
+    pub estimate: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// The engine under test as it described itself, never as the command line wished.
@@ -225,6 +280,22 @@ pub enum RecordError {
         /// Its content.
         found: String,
     },
+    /// A ratio where a rule fired.
+    #[error("{at} has a ratio and rules {rules:?}: where a rule fired there is no number")]
+    RatioBesideRules {
+        /// Cell, arms and metric.
+        at: String,
+        /// The rules as given.
+        rules: Vec<String>,
+    },
+    /// An interval that is none.
+    #[error("{at}: {ratio:?}: expected 0 < low <= estimate <= high")]
+    Ratio {
+        /// Cell, arms and metric.
+        at: String,
+        /// The ratio as given.
+        ratio: RatioInterval,
+    },
     /// A number that is not one.
     #[error(transparent)]
     Measurement(#[from] MeasurementError),
@@ -265,7 +336,23 @@ impl Record {
             }
         }
         self.measurements.iter().try_for_each(Measurement::validate)?;
-        Ok(())
+        self.series.iter().flat_map(|series| &series.cells).try_for_each(CellVerdict::validate)
+    }
+}
+
+impl CellVerdict {
+    /// No rule that fired leaves a ratio, and a ratio is positive numbers in order.
+    fn validate(&self) -> Result<(), RecordError> {
+        let at = || format!("{} {}/{} {}", self.cell, self.subject, self.reference, self.metric);
+        let Some(ratio) = self.ratio else { return Ok(()) };
+        if !self.rules.is_empty() {
+            return Err(RecordError::RatioBesideRules { at: at(), rules: self.rules.clone() });
+        }
+        let is_ordered = 0.0 < ratio.low
+            && ratio.low <= ratio.estimate
+            && ratio.estimate <= ratio.high
+            && ratio.high.is_finite();
+        if is_ordered { Ok(()) } else { Err(RecordError::Ratio { at: at(), ratio }) }
     }
 }
 

@@ -126,6 +126,7 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
         inputs_sha256: None,
         supersedes: None,
         resumed_answers: None,
+        series: None,
     }
 }
 

@@ -53,6 +53,7 @@ fn record(gate: &str) -> Record {
         inputs_sha256: None,
         supersedes: None,
         resumed_answers: None,
+        series: None,
     }
 }
 
@@ -298,5 +299,43 @@ proptest! {
         prop_assert_eq!(read.measurements[0].value.unwrap().to_bits(), bits);
         let expected = Record { id: read.id.clone(), started_at: read.started_at, ..written };
         prop_assert_eq!(read, expected);
+    }
+}
+
+/// A ratio and a rule exclude each other, and an interval holds its estimate.
+#[test]
+fn a_cell_with_a_rule_or_a_crooked_interval_keeps_no_ratio() {
+    use records::record::RecordError;
+    use records::{CellVerdict, RatioInterval, Series};
+
+    let cell = |ratio: Option<(f64, f64, f64)>, rules: &[&str]| CellVerdict {
+        cell: "c8".into(),
+        concurrency: 8,
+        subject: "plumb".into(),
+        reference: "llama-cpp".into(),
+        metric: "tpot_ms_p50".into(),
+        word: "VOID".into(),
+        ratio: ratio.map(|(low, estimate, high)| RatioInterval { estimate, low, high }),
+        rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        reason: "because".into(),
+    };
+    let verdict = |cell: CellVerdict| {
+        let (arms, plan_sha256) = (std::collections::BTreeMap::new(), DIGEST.to_owned());
+        let series = Some(Series { plan_sha256, arms, pairs: 10, cells: vec![cell] });
+        Record { series, ..record("cpu-sweep") }.validate()
+    };
+    assert_eq!(verdict(cell(Some((0.9, 1.0, 1.1)), &[])), Ok(()));
+    assert_eq!(verdict(cell(None, &["V-NULL"])), Ok(()));
+    let beside = verdict(cell(Some((0.9, 1.0, 1.1)), &["V-NULL"]));
+    assert!(matches!(beside, Err(RecordError::RatioBesideRules { .. })), "{beside:?}");
+    for crooked in [
+        (1.0, 0.9, 1.1),
+        (0.9, 1.2, 1.1),
+        (0.0, 0.5, 1.0),
+        (0.9, f64::NAN, 1.1),
+        (0.9, 1.0, f64::INFINITY),
+    ] {
+        let found = verdict(cell(Some(crooked), &[]));
+        assert!(matches!(found, Err(RecordError::Ratio { .. })), "{crooked:?}: {found:?}");
     }
 }

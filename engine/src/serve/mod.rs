@@ -1,6 +1,6 @@
 //! `plumb serve`: the OpenAI interface, as vLLM speaks it, over one engine.
 //!
-//! One thread owns the engine ([`worker`]); it hears commands between two steps and sends tokens to whoever asked. HTTP runs on
+//! One thread owns the engine (`worker`); it hears commands between two steps and sends tokens to whoever asked. HTTP runs on
 //! threads of its own: a request becomes tokens, waits for its turn, and its tokens become text and events. Neither side waits for
 //! the other: commands and tokens go through queues, and a client that reads slowly only lets its own tokens pile up.
 

@@ -1,5 +1,5 @@
 //! What one event of a stream carried, whichever of the three dialects it is in: `/v1/completions`, `/v1/chat/completions`, or
-//! llama-server's own `/completion`. [`parse`] asks [`scan`](super::scan) first and `serde_json` where that is not sure.
+//! llama-server's own `/completion`. [`parse`] asks [`scan`](super::scan()) first and `serde_json` where that is not sure.
 
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`plan`] | cells, comparisons, bounds and legs; hashed before the first run |
-//! | [`build`] | from a spec to a plan |
+//! | [`mod@build`] | from a spec to a plan |
 //! | [`order`] | in which order the arms of a block run |
 //! | [`outcome`] | what became of a leg |
 //! | [`state`] | outcomes on disk; a series that was killed goes on |

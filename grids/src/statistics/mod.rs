@@ -5,7 +5,7 @@
 //!
 //! | module | what it answers |
 //! |---|---|
-//! | [`summary`] | what a set of samples looks like |
+//! | [`mod@summary`] | what a set of samples looks like |
 //! | [`distribution`] | normal, Student's, binomial and noncentral t probabilities |
 //! | [`interval`] | an estimate and its bounds |
 //! | [`pair`] | log ratios of pairs, the effect of the slot taken out |

@@ -57,7 +57,7 @@ pub fn power_of_both(effect: f64, deviation: f64, pairs: usize, alpha: f64) -> f
 ///
 /// Subject and twin share the reference's runs, so that their estimates correlate by 1/2. Given the null estimate z, the sum of
 /// the estimate and both half widths is about normal: its mean is effect less both half widths, its variance 3/4 of a pair's and
-/// what the deviations spread. The integral over z is Simpson's. The half width of both methods' hull is [`HULL`] times the t
+/// what the deviations spread. The integral over z is Simpson's. The half width of both methods' hull is `HULL` times the t
 /// interval's.
 pub fn power_beyond_floor(
     effect: f64,

@@ -153,6 +153,7 @@ fn testimony(run: &Run) -> Testimony {
         reproduce: String::new(),
         supersedes: None,
         resumed_answers: None,
+        series: None,
     };
     let word = if is("word") { Word::NotEstablished } else { word };
     let account = Account { word, spec: spec(run.flaw), sample: sample(run) };

@@ -5,7 +5,7 @@ use records::{Record, Timestamp, VerdictWord};
 
 /// Which records.
 #[derive(Debug, Args)]
-pub(super) struct Filter {
+pub(in crate::command) struct Filter {
     /// Only of this gate or grid
     #[arg(long, value_name = "NAME")]
     gate: Option<String>,

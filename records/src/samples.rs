@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use polars::prelude::{
     Column, DataFrame, DataType, ParquetCompression, ParquetReader, ParquetWriter, PolarsError,
-    SerReader, StatisticsOptions, ZstdLevel,
+    SerReader, StatisticsOptions,
 };
 
 /// The name under which a record's evidence keeps them; the table `samples` of a query is made of all files of this name.
@@ -12,8 +12,6 @@ pub const SAMPLES_FILE: &str = "samples.parquet";
 
 /// Rows of one group, which a reader skips or loads at once.
 const GROUP_ROWS: usize = 128 * 1024;
-/// Compression: a sweep is some million rows of much alike numbers, written once and kept for ever.
-const ZSTD_LEVEL: i32 = 6;
 
 /// One request of one leg.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,10 +79,9 @@ pub enum SamplesError {
 /// The samples as a Parquet file: the same samples give the same bytes.
 pub fn write_samples(samples: &[Sample]) -> Result<Vec<u8>, SamplesError> {
     let mut frame = frame(samples)?;
-    let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(SamplesError::Parquet)?;
     let mut bytes = Vec::new();
     ParquetWriter::new(&mut bytes)
-        .with_compression(ParquetCompression::Zstd(Some(level)))
+        .with_compression(ParquetCompression::Zstd(None))
         .with_statistics(StatisticsOptions::default())
         .with_row_group_size(Some(GROUP_ROWS))
         // One thread writes, so that nothing depends on which of several was first.

@@ -77,7 +77,8 @@ fn an_error_says_what_the_tables_and_columns_are() {
         let error = query(&[], &[], sql).unwrap_err();
         assert!(matches!(error, QueryError::Sql { .. }), "{error:?}");
         let told = error.to_string();
-        for part in [part, "runs: run, started_at, gate", "cells: run,", "samples: leg, cell, arm"]
+        for part in
+            [part, "runs: run, started_at, gate", "cells: run,", "samples: run, gate, leg, cell"]
         {
             assert!(told.contains(part), "{told}");
         }
@@ -127,6 +128,15 @@ fn samples_of_all_records_are_one_table() {
         table.rows,
         [row("run-a[1]", 8, 7, 51.0, 7 * 32), row("run-b", 3, 2, 50.0 + 2.0 / 7.0, 96)]
     );
+
+    let count = query(&[], &files, "SELECT count(*) AS n FROM samples").unwrap();
+    assert_eq!(count.rows, [[Value::Int(11)]]);
+    // Two records that keep the same file: each has its rows.
+    let shared = [files[0].clone(), SampleFile { run: "another".into(), ..files[0].clone() }];
+    let both =
+        query(&[], &shared, "SELECT run, count(*) AS n FROM samples GROUP BY run ORDER BY run");
+    let rows = [vec![text("another"), Value::Int(8)], vec![text("run-a[1]"), Value::Int(8)]];
+    assert_eq!(both.unwrap().rows, rows);
 
     std::fs::write(&files[1].place, "torn").unwrap();
     let error = query(&[], &files, sql).unwrap_err();

@@ -49,23 +49,12 @@ pub enum QueryError {
     #[error("cannot make the tables of a query")]
     Tables(#[source] PolarsError),
     /// The SQL, or what it does.
-    #[error("the query has no result: {}\n\nThe tables and their columns:\n{tables}", first_line(.source))]
+    #[error("the query has no result: {}\n\nThe tables and their columns:\n{tables}", first_line(.problem))]
     Sql {
-        /// What polars said.
-        source: PolarsError,
+        /// What polars said. Not the source: its first line is told, and the rest is a plan.
+        problem: PolarsError,
         /// The tables with their columns, a line each.
         tables: String,
-    },
-    /// A file of samples.
-    #[error("cannot read the samples of {run} at {place}")]
-    Samples {
-        /// The record.
-        run: String,
-        /// The file.
-        place: String,
-        /// What polars said.
-        #[source]
-        source: PolarsError,
     },
 }
 
@@ -76,18 +65,19 @@ fn first_line(error: &PolarsError) -> String {
 
 /// Runs SQL over the tables `runs`, `measurements`, `cells` and `samples`.
 pub fn query(records: &[Kept], samples: &[SampleFile], sql: &str) -> Result<Table, QueryError> {
-    let mut tables: Vec<(&str, LazyFrame)> = vec![
+    let tables: Vec<(&str, LazyFrame)> = vec![
         ("runs", tables::runs(records).map_err(QueryError::Tables)?),
         ("measurements", tables::measurements(records).map_err(QueryError::Tables)?),
         ("cells", tables::cells(records).map_err(QueryError::Tables)?),
+        ("samples", tables::samples(samples).map_err(QueryError::Tables)?),
     ];
-    tables.push(("samples", tables::samples(samples)?));
     let mut context = SQLContext::new();
     for (name, table) in &tables {
         context.register(name, table.clone());
     }
     let outcome = context.execute(sql).and_then(LazyFrame::collect);
-    let frame = outcome.map_err(|source| QueryError::Sql { source, tables: described(tables) })?;
+    let frame =
+        outcome.map_err(|problem| QueryError::Sql { problem, tables: described(tables) })?;
     let columns = frame.columns();
     let names = columns.iter().map(|column| column.name().to_string()).collect();
     let rows = (0..frame.height()).map(|row| columns.iter().map(|c| value(c, row)).collect());

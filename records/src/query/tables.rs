@@ -1,14 +1,19 @@
 //! The tables of a query, made of the records.
 
+use std::collections::BTreeSet;
+
 use polars::prelude::{
-    Column, DataFrame, IntoLazy, LazyFrame, PlRefPath, PolarsError, ScanArgsParquet, UnionArgs,
-    concat, lit,
+    Column, DataFrame, Expr, IntoLazy, JoinArgs, JoinType, LazyFrame, PlRefPath, PolarsError,
+    ScanArgsParquet, col, lit,
 };
 
-use super::{QueryError, SampleFile};
+use super::SampleFile;
 use crate::record::{CellVerdict, Record};
 use crate::samples;
 use crate::store::Kept;
+
+/// The column in which a scan says which file a row is of; it is in no table.
+const PLACE: &str = "plumbline place";
 
 /// A column of texts, one a row.
 fn text<T>(rows: &[T], name: &str, of: impl Fn(&T) -> Option<String>) -> Column {
@@ -123,22 +128,33 @@ pub(super) fn cells(records: &[Kept]) -> Result<LazyFrame, PolarsError> {
 }
 
 /// One row a request. The files are read when a query needs them, and no more of them than it needs.
-pub(super) fn samples(files: &[SampleFile]) -> Result<LazyFrame, QueryError> {
-    let of_record = |table: LazyFrame, run: &str, gate: &str| {
-        table.with_columns([lit(run.to_owned()).alias("run"), lit(gate.to_owned()).alias("gate")])
+///
+/// They are one scan that is joined with whose they are, instead of a union of scans: counting the rows of a union takes a type
+/// of polars that nothing else here does. A file that two records name is read once, and its rows are of both.
+pub(super) fn samples(files: &[SampleFile]) -> Result<LazyFrame, PolarsError> {
+    let own = lazy(
+        files.len(),
+        vec![
+            text(files, PLACE, |file| Some(file.place.clone())),
+            text(files, "run", |file| Some(file.run.clone())),
+            text(files, "gate", |file| Some(file.gate.clone())),
+        ],
+    )?;
+    let empty =
+        samples::frame(&[]).map_err(|error| PolarsError::ComputeError(error.to_string().into()))?;
+    let mut columns: Vec<Expr> = vec![col("run"), col("gate")];
+    columns.extend(empty.columns().iter().map(|column| col(column.name().clone())));
+    let places: BTreeSet<&str> = files.iter().map(|file| file.place.as_str()).collect();
+    let table = if places.is_empty() {
+        empty.lazy().with_columns([lit("").alias(PLACE)])
+    } else {
+        let args = ScanArgsParquet {
+            glob: false,
+            include_file_paths: Some(PLACE.into()),
+            ..ScanArgsParquet::default()
+        };
+        LazyFrame::scan_parquet_files(places.into_iter().map(PlRefPath::new).collect(), args)?
     };
-    let empty = samples::frame(&[])
-        .map_err(|_| QueryError::Tables(PolarsError::ComputeError("no table of samples".into())))?;
-    let mut parts = vec![of_record(empty.lazy(), "", "")];
-    for file in files {
-        let args = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
-        let table = LazyFrame::scan_parquet(PlRefPath::new(file.place.as_str()), args);
-        let table = table.map_err(|source| QueryError::Samples {
-            run: file.run.clone(),
-            place: file.place.clone(),
-            source,
-        })?;
-        parts.push(of_record(table, &file.run, &file.gate));
-    }
-    concat(parts, UnionArgs::default()).map_err(QueryError::Tables)
+    let key = || [col(PLACE)];
+    Ok(table.join(own, key(), key(), JoinArgs::new(JoinType::Left)).select(columns))
 }

@@ -12,7 +12,8 @@ fn workspace() -> (Workspace, String, String) {
     answers[0] = subject_answer("one", &[11, 12], &[101, SECOND, 103, 104]);
     workspace.answer("generate", &answers);
     assert_eq!(workspace.gate(&["run", "tiny"]).status, 1);
-    let records = workspace.records();
+    let mut records = workspace.records();
+    records.sort_by_key(|record| record.started_at);
     let id = |index: usize| records[index].id.clone();
     (workspace, id(0), id(1))
 }

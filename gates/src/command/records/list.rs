@@ -8,7 +8,9 @@ use crate::command::aligned::Aligned;
 use crate::command::{print, terminal_width};
 
 pub(super) fn list(context: &Context, filter: &Filter, as_json: bool) -> Result<u8, CommandError> {
-    let records = super::store(context, None)?.read_all()?;
+    let mut records = super::store(context, None)?.read_all()?;
+    // Files are in the order of seconds; within one, of their hashes.
+    records.sort_by_key(|record| record.started_at);
     if records.is_empty() && !as_json {
         print("there is no record yet: `gate run NAME` appends one\n")?;
         return Ok(0);

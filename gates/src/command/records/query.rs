@@ -153,7 +153,7 @@ mod with_polars {
             };
             assert_eq!(
                 aligned(&table),
-                "gate         ratio   n\na, \"b\"    0.333333  10\nc                -   9\n"
+                "gate       ratio   n\na, \"b\"  0.333333  10\nc              -   9\n"
             );
             assert_eq!(csv(&table), "gate,ratio,n\n\"a, \"\"b\"\"\",0.3333333333333333,10\nc,,9\n");
             assert_eq!(

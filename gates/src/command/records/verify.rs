@@ -9,6 +9,10 @@ use crate::command::print;
 use crate::words::count;
 use crate::{chain, validity};
 
+/// What to do with torn files.
+const SET_ASIDE: &str =
+    "`gate records verify --set-aside` moves what was left half done to records/torn/";
+
 pub(super) fn verify(
     context: &Context,
     set_aside: bool,
@@ -23,10 +27,16 @@ pub(super) fn verify(
     let Audit { records, defects, absent, leftovers } = store.audit()?;
     let mut damage: Vec<String> = defects.iter().map(|defect| chain::of(defect)).collect();
     damage.extend(records.iter().filter_map(|kept| edited_golden(context, &kept.record)));
-    damage.extend(leftovers.iter().map(ToString::to_string));
     let torn = defects.iter().any(|defect| matches!(defect, StoreError::Json { .. }));
-    if torn || !leftovers.is_empty() {
-        damage.push("`gate records verify --set-aside` moves what is torn to records/torn/".into());
+    if torn {
+        damage.push(SET_ASIDE.to_owned());
+    }
+    // A run that was killed recorded nothing, and what it left damages no record: it is told, and no more.
+    if !leftovers.is_empty() {
+        for leftover in &leftovers {
+            print(&format!("{leftover}\n"))?;
+        }
+        print(&format!("{SET_ASIDE}\n"))?;
     }
     let absent: Vec<String> =
         absent.iter().map(|evidence| format!("absent: {}", chain::of(evidence))).collect();

@@ -84,16 +84,13 @@ fn by_name(path: &str, entries: &[Value]) -> Map<String, Value> {
     };
     let named: Option<BTreeMap<String, Value>> =
         entries.iter().map(|entry| Some((name(entry)?, entry.clone()))).collect();
-    match named.filter(|named| named.len() == entries.len()) {
-        Some(named) => named.into_iter().collect(),
-        // Places have as many digits as the last, so that their order as text is their order.
-        None => {
-            let digits = entries.len().saturating_sub(1).to_string().len();
-            let place =
-                |(index, entry): (usize, &Value)| (format!("{index:0digits$}"), entry.clone());
-            entries.iter().enumerate().map(place).collect()
-        }
+    if let Some(named) = named.filter(|named| named.len() == entries.len()) {
+        return named.into_iter().collect();
     }
+    // Places have as many digits as the last, so that their order as text is their order.
+    let digits = entries.len().saturating_sub(1).to_string().len();
+    let place = |(index, entry): (usize, &Value)| (format!("{index:0digits$}"), entry.clone());
+    entries.iter().enumerate().map(place).collect()
 }
 
 #[cfg(test)]

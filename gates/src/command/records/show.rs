@@ -73,7 +73,9 @@ fn identities(record: &Record) -> Aligned {
         for (key, digest) in
             [("  golden", &oracle.golden_sha256), ("  definition", &oracle.definition_sha256)]
         {
-            digest.iter().for_each(|digest| add(key, digest.clone()));
+            if let Some(digest) = digest {
+                add(key, digest.clone());
+            }
         }
     }
     if let Some(checkpoint) = &record.checkpoint {
@@ -82,13 +84,16 @@ fn identities(record: &Record) -> Aligned {
     }
     add("spec", record.spec_sha256.clone());
     for (key, digest) in [("inputs", &record.inputs_sha256), ("harness", &record.harness_sha256)] {
-        digest.iter().for_each(|digest| add(key, digest.clone()));
+        if let Some(digest) = digest {
+            add(key, digest.clone());
+        }
     }
-    record.supersedes.iter().for_each(|id| add("supersedes", id.clone()));
-    record
-        .resumed_answers
-        .iter()
-        .for_each(|n| add("resumed", count(*n as usize, "answer", "answers")));
+    if let Some(id) = &record.supersedes {
+        add("supersedes", id.clone());
+    }
+    if let Some(answers) = record.resumed_answers {
+        add("resumed", count(answers as usize, "answer", "answers"));
+    }
     add("reproduce", record.reproduce.clone());
     table
 }
@@ -143,7 +148,8 @@ fn cells(record: &Record) -> String {
 }
 
 fn divergences(record: &Record) -> String {
-    record.divergences.iter().map(|divergence| format!("  {divergence}\n")).collect()
+    let line = |text: String, divergence| text + &format!("  {divergence}\n");
+    record.divergences.iter().fold(String::new(), line)
 }
 
 fn evidence(record: &Record) -> String {

@@ -9,6 +9,7 @@
 //! | `correct.json` | the certificates of our arms, or what stands against them |
 //! | `answers.json` | how far arms answered the same |
 //! | `report.json` | the words |
+//! | `samples.parquet` | every request of every leg |
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use records::record::{CheckpointRef, SCHEMA_VERSION, Series, Subject};
+use records::samples::{SAMPLES_FILE, Sample, SamplesError, write_samples};
 use records::{CellVerdict, Machine, Medians, RatioInterval, Record, Store, StoreError, Verdict};
 use serde::Serialize;
 use serde_json::Value;
@@ -68,6 +70,8 @@ pub struct Finished<'a> {
     pub answers: &'a [CellAnswers],
     /// The words.
     pub report: &'a Report,
+    /// Every request of every leg.
+    pub samples: &'a [Sample],
     /// The command that repeats it.
     pub reproduce: String,
 }
@@ -78,6 +82,9 @@ pub enum RecordingError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The samples.
+    #[error(transparent)]
+    Samples(#[from] SamplesError),
     /// Evidence has no JSON form.
     #[error("{name} cannot be written as JSON")]
     Json {
@@ -116,6 +123,7 @@ pub fn record(store: &Store, finished: &Finished<'_>) -> Result<PathBuf, Recordi
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
     draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
+    draft.evidence(SAMPLES_FILE, &write_samples(finished.samples)?)?;
     Ok(draft.commit(assembled(finished)?)?)
 }
 

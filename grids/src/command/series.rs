@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use oracles::{Home, Progress};
 use records::Store;
+use records::samples::Sample;
+use records::store::External;
 use serde_json::json;
 
 use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
@@ -15,7 +17,7 @@ use crate::arm::{Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
 use crate::conduct::known::{self, KnownArms};
-use crate::conduct::{Setting, conduct, raw};
+use crate::conduct::{Setting, conduct, raw, samples};
 use crate::correct::Agreement;
 use crate::load::interrupt;
 use crate::recording::{self, CellAnswers, Correctness, Finished};
@@ -118,8 +120,11 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     if is_interrupted || left > 0 {
         complain(&format!("{left} legs are still to go; the same command goes on"));
     } else if !arguments.judge {
-        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by(), is_sweep);
-        let store = Store::open(home.root.join("records"))?;
+        let samples = samples::of(&folder, &plan)?;
+        let narrowed = arguments.narrowed_by();
+        let finished = judged.finished(&named, &plan, &state, &samples, narrowed, is_sweep);
+        let store = Store::open(home.root.join("records"))?
+            .with_external(External::folder(home.cache.join("evidence")));
         complain(&format!("record {}", recording::record(&store, &finished)?.display()));
     }
     let Judged { report, answers, correctness, .. } = &judged;
@@ -157,6 +162,7 @@ impl Judged {
         named: &'a NamedSpec,
         plan: &'a Plan,
         state: &'a State,
+        samples: &'a [Sample],
         narrowed: Vec<String>,
         is_sweep: bool,
     ) -> Finished<'a> {
@@ -171,6 +177,7 @@ impl Judged {
             correctness: &self.correctness,
             answers: &self.answers,
             report: &self.report,
+            samples,
             reproduce: command.into_iter().chain(narrowed).collect::<Vec<_>>().join(" "),
         }
     }
@@ -186,9 +193,9 @@ fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError>
             for (block, reference) in measured(plan, &cell.id, &comparison.reference) {
                 let Some(subject) = ours.get(&block) else { continue };
                 if let (Some(theirs), Some(ours)) =
-                    (raw::said(folder, reference)?, raw::said(folder, subject)?)
+                    (raw::read(folder, reference)?, raw::read(folder, subject)?)
                 {
-                    agreement.add(&theirs, &ours);
+                    agreement.add(&theirs.said, &ours.said);
                 }
             }
             let (cell, comparison) = (cell.id.clone(), comparison.clone());

@@ -8,6 +8,7 @@
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
 //! | [`known`] | who the arms of a series are |
 //! | [`quiet`] | waits until the machine has come to rest |
+//! | [`samples`] | the requests of a series as rows |
 //! | [`raw`] | traces and windows as they came |
 
 pub mod known;
@@ -15,6 +16,7 @@ pub mod leg;
 pub mod metrics;
 pub mod quiet;
 pub mod raw;
+pub mod samples;
 pub mod servers;
 
 use std::collections::BTreeMap;

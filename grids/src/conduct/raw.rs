@@ -30,10 +30,13 @@ pub struct Raw {
     pub said: Vec<Said>,
 }
 
-/// The part of a leg that its agreement with another is read from.
+/// The part of a leg that its answers and its requests are read from again.
 #[derive(Debug, Deserialize)]
-struct Answers {
-    said: Vec<Said>,
+pub struct Kept {
+    /// One a request.
+    pub traces: Vec<Trace>,
+    /// What the server said to each request.
+    pub said: Vec<Said>,
 }
 
 /// Writes it whole beside its place, then into it. A leg that is run again after a kill writes it again.
@@ -50,8 +53,8 @@ pub fn keep(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductError> {
     write().map_err(|source| ConductError::Raw { path: path.clone(), source })
 }
 
-/// What the server of a leg said, from what was kept of it; `None` where nothing was.
-pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError> {
+/// What was kept of a leg; `None` where nothing was.
+pub fn read(folder: &Path, leg: &str) -> Result<Option<Kept>, ConductError> {
     let path = path(folder, leg);
     let failed = |source| ConductError::Raw { path: path.clone(), source };
     let file = match File::open(&path) {
@@ -59,9 +62,9 @@ pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(failed(source)),
     };
-    let answers: Answers = serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
-        .map_err(|error| failed(error.into()))?;
-    Ok(Some(answers.said))
+    serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
+        .map(Some)
+        .map_err(|error| failed(error.into()))
 }
 
 fn path(folder: &Path, leg: &str) -> PathBuf {

@@ -70,7 +70,7 @@ impl Answer {
             reads: Vec::with_capacity(capacity),
             response: Response::default(),
             splitter: Splitter::default(),
-            stream: Stream::new(capacity, keeps_output),
+            stream: Stream::new(capacity, request.holds_back, keeps_output),
             body: Vec::new(),
         }
     }

@@ -18,6 +18,12 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Whether the server sends nothing for a token whose text ends inside a character. llama-server does not, nor does it send the
+    /// id later: what arrives is fewer than what was made, and only its own count says how many that is.
+    pub fn holds_back(self) -> bool {
+        self == Self::LlamaServer
+    }
+
     /// Where the server takes it.
     pub fn path(self) -> &'static str {
         match self {
@@ -107,6 +113,8 @@ pub struct Request {
     pub prompt_tokens: u32,
     /// The prompt is ids, so that the server's count of it must be ours.
     pub is_exact: bool,
+    /// As [`Dialect::holds_back`].
+    pub holds_back: bool,
     /// Output tokens asked for.
     pub output_tokens: u32,
     /// Give up this long after sending.
@@ -128,6 +136,7 @@ impl Request {
             bytes: bytes.into_bytes().into(),
             prompt_tokens: prompt.tokens(),
             is_exact: matches!(prompt, Prompt::Ids(_)),
+            holds_back: target.dialect.holds_back(),
             output_tokens,
             cancel_after_ns: None,
         }

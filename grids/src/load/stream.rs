@@ -42,7 +42,7 @@ impl Output {
 pub(super) struct Stream {
     pub(super) events: Vec<Event>,
     pub(super) tokens: u32,
-    /// Decided by the first event with content.
+    /// Decided by the first event with content, where it is not known before.
     pub(super) tokens_by: Option<TokensBy>,
     pub(super) usage: Option<Usage>,
     pub(super) finish: Option<Finish>,
@@ -52,11 +52,12 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(capacity: usize, keeps_output: bool) -> Self {
+    /// A server that `holds_back` tokens is counted by events, whatever ids they carry.
+    pub(super) fn new(capacity: usize, holds_back: bool, keeps_output: bool) -> Self {
         Self {
             events: Vec::with_capacity(capacity),
             tokens: 0,
-            tokens_by: None,
+            tokens_by: holds_back.then_some(TokensBy::Events),
             usage: None,
             finish: None,
             is_done: false,

@@ -118,6 +118,23 @@ pub struct Trace {
     pub end: End,
 }
 
+impl End {
+    /// One word for tables, as it is serialised.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Truncated => "truncated",
+            Self::Error(_) => "error",
+            Self::Http(..) => "http",
+            Self::Connection(_) => "connection",
+            Self::TimedOut => "timed-out",
+            Self::Short => "short",
+            Self::WrongLength => "wrong-length",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 impl Trace {
     /// When the event arrived: the time of its read.
     pub fn at_ns(&self, event: &Event) -> Option<u64> {

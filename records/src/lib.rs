@@ -12,6 +12,8 @@ mod harness_digest;
 pub mod machine;
 pub mod metric;
 pub mod record;
+#[cfg(feature = "review")]
+pub mod review;
 mod source_digest;
 pub mod store;
 

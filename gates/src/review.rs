@@ -91,11 +91,14 @@ fn next(record: &Record, spec: &Spec, judgement: &Judgement) -> String {
 
 /// What each kind compares, with its bounds.
 fn checks(spec: &Spec) -> Table {
-    let mut table =
-        Table::new("What is compared, and within which bounds", &["kind", "what passes"]);
+    let mut table = Table::new(
+        "What is compared, and within which bounds",
+        &["kind", "what passes", "because"],
+    );
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (kind, text) in kind::explain(spec) {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        table.rows.push(vec![Cell::code(kind), Cell::new(text)]);
+        let (passes, because) = text.split_once("because:").unwrap_or((&text, "–"));
+        table.rows.push(vec![Cell::code(kind), Cell::new(line(passes)), Cell::new(line(because))]);
     }
     table
 }

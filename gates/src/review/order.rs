@@ -36,7 +36,7 @@ pub(super) fn order(judgement: &Judgement, collected: &Result<Samples, Trouble>)
             Word::NotEstablished,
             match collected {
                 Err(Trouble::NotEstablished(why)) => why.clone(),
-                _ => "no: all that was asked was answered".to_owned(),
+                _ => "no".to_owned(),
             },
         ),
         (

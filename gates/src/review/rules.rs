@@ -38,7 +38,7 @@ pub(super) fn asked(
             let (inputs, source) = inputs.unwrap_or_default();
             RuleStep {
                 id: rule.id().to_owned(),
-                demand: format!("Void if {}.", rule.meaning()),
+                demand: format!("Broken if {}.", rule.meaning()),
                 source: source.to_owned(),
                 inputs,
                 found,

@@ -42,23 +42,36 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// One row of a comparison: a label and what each side says of it.
-pub type Line = (String, Option<String>, Option<String>);
+/// One row of a comparison.
+pub struct Line {
+    /// What is said.
+    pub label: &'static str,
+    /// By the left side.
+    pub left: Option<String>,
+    /// By the right side.
+    pub right: Option<String>,
+    /// Whether both should say the same: two programs never have one version.
+    pub is_comparable: bool,
+}
 
 /// A table of two sides; what differs is marked.
 pub fn beside(caption: &str, names: [&str; 2], lines: &[Line]) -> Table {
     let mut table = Table::new(caption, &["", names[0], names[1], "same?"]);
-    for (label, left, right) in lines {
-        let differs = left != right;
+    for Line { label, left, right, is_comparable } in lines {
+        let differs = *is_comparable && left != right;
         let cell = |text: &Option<String>| Cell {
             text: text.clone().unwrap_or_else(|| "not said".to_owned()),
             code: text.is_some(),
             differs,
             ..Cell::default()
         };
-        let same = if differs { "differs" } else { "same" };
+        let same = match (is_comparable, differs) {
+            (false, _) => "",
+            (true, true) => "differs",
+            (true, false) => "same",
+        };
         let same = Cell { text: same.to_owned(), differs, ..Cell::default() };
-        table.rows.push(vec![Cell::new(label), cell(left), cell(right), same]);
+        table.rows.push(vec![Cell::new(*label), cell(left), cell(right), same]);
     }
     table
 }

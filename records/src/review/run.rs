@@ -10,6 +10,7 @@ pub use evidence::File;
 use super::number::{digits, percent_off, span, with_unit};
 use super::page::{Block, Cell, Fold, Headline, Page, RuleStep, Rung, Section, Table, Tone};
 use super::series;
+use crate::metric::Metric;
 use crate::record::{Record, VerdictWord};
 
 /// What the judge says when it is asked again with the evidence: it lies beside the record, and the page shows both.
@@ -106,7 +107,7 @@ fn why(record: &Record, findings: &Findings) -> String {
     let asked = asked.count();
     let rules = match (record.verdict.rules.len(), asked) {
         (0, 0) => "No rule that voids a number was broken".to_owned(),
-        (0, asked) => format!("All {asked} rules that were asked hold"),
+        (0, asked) => format!("All {asked} validity rules that were asked hold"),
         (broken, _) => format!(
             "{broken} rule{} broken: {}",
             if broken == 1 { " was" } else { "s were" },
@@ -128,7 +129,28 @@ fn why(record: &Record, findings: &Findings) -> String {
         VerdictWord::Void => "so there is no number, whatever was compared",
         VerdictWord::Skipped => "so nothing is claimed",
     };
-    format!("{rules}; {compared}, and {end}.")
+    format!("{rules}; {compared}{}, and {end}.", tokens(record))
+}
+
+/// How many tokens are equal, where tokens were compared.
+fn tokens(record: &Record) -> String {
+    let value = |metric| {
+        record
+            .measurements
+            .iter()
+            .find(|number| number.metric == metric)
+            .and_then(|found| found.value)
+    };
+    match (value(Metric::ExactTokens), value(Metric::ComparedTokens)) {
+        (Some(exact), Some(compared)) => {
+            format!(
+                " ({} of {} tokens equal before any divergence)",
+                digits(exact),
+                digits(compared)
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

@@ -65,17 +65,27 @@ fn side_by_side(record: &Record, oracle: &OracleRef) -> Vec<Block> {
         }
         value.as_str().map(str::to_owned)
     };
-    let lines: Vec<Line> = vec![
-        ("program".into(), Some(subject.name.clone()), Some(oracle.name.clone())),
-        ("version".into(), Some(subject.version.clone()), theirs("version")),
-        ("commit".into(), subject.commit.clone(), theirs("build.commit")),
-        ("sources, SHA-256".into(), Some(subject.source_sha256.clone()), theirs("source_sha256")),
-        ("binary, SHA-256".into(), Some(subject.binary_sha256.clone()), theirs("binary_sha256")),
-        ("threads".into(), Some(subject.threads.to_string()), theirs("settings.n_threads")),
-        ("context".into(), flat(&subject.info).get("context").cloned(), theirs("settings.n_ctx")),
+    let line = |label, left, right, is_comparable| Line { label, left, right, is_comparable };
+    let mut lines = vec![
+        line("program", Some(subject.name.clone()), Some(oracle.name.clone()), false),
+        line("version", Some(subject.version.clone()), theirs("version"), false),
+        line("commit", subject.commit.clone(), theirs("build.commit"), false),
+        line(
+            "sources, SHA-256",
+            Some(subject.source_sha256.clone()),
+            theirs("source_sha256"),
+            false,
+        ),
+        line(
+            "binary, SHA-256",
+            Some(subject.binary_sha256.clone()),
+            theirs("binary_sha256"),
+            false,
+        ),
+        line("threads", Some(subject.threads.to_string()), theirs("settings.n_threads"), true),
+        line("context", flat(&subject.info).remove("context"), theirs("settings.n_ctx"), true),
     ];
-    let lines: Vec<Line> =
-        lines.into_iter().filter(|(_, left, right)| left.is_some() || right.is_some()).collect();
+    lines.retain(|line| line.left.is_some() || line.right.is_some());
     let table = identity::beside("Both sides", ["subject", "oracle"], &lines);
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(features(&subject.info, &oracle.identity));

@@ -161,7 +161,6 @@ struct ProveArguments {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct ReviewArguments {
     /// Id of a record or its beginning, `latest:GATE`, or the id of a track
     #[arg(required_unless_present = "regressions", value_name = "RUN|TRACK")]

@@ -64,7 +64,8 @@ const REFUSED: &str =
 /// The page of all numbers over time.
 pub fn regressions(records: &[Record], damaged: &[String], _base: &str) -> Page {
     let all: Vec<&Record> = records.iter().collect();
-    let series = points::series(&all);
+    let mut series = points::series(&all);
+    series.retain(|series| series.is_current);
     let outside = series.iter().filter(|series| series.state() == State::Outside).count();
     let judged = series.iter().filter(|series| series.state() != State::TooFew).count();
     let mut sections = Vec::new();
@@ -200,15 +201,22 @@ fn numbers(records: &[&Record]) -> Option<Section> {
 
 /// What was measured more than once: what left its history openly, the rest on demand.
 fn folded(series: &[&Series]) -> Vec<Block> {
-    let shown = series.iter().filter(|series| series.points.len() > 1);
-    shown
-        .map(|series| {
-            let figure = vec![Block::Figure(Box::new(series.figure()))];
-            let open = series.state() == State::Outside;
-            let summary = format!("{} {}: {}", series.gate, series.label, series.sentence());
-            Block::Fold(Fold { summary, open, blocks: figure })
-        })
-        .collect()
+    let shown = || series.iter().filter(|series| series.points.len() > 1);
+    let block = |series: &&Series| {
+        let figure = vec![Block::Figure(Box::new(series.figure()))];
+        let open = series.is_current && series.state() == State::Outside;
+        let summary = format!("{} {}: {}", series.gate, series.label, series.sentence());
+        Block::Fold(Fold { summary, open, blocks: figure })
+    };
+    let current = shown().filter(|series| series.is_current);
+    let mut blocks: Vec<Block> = current.map(&block).collect();
+    let earlier: Vec<Block> = shown().filter(|series| !series.is_current).map(block).collect();
+    if !earlier.is_empty() {
+        let summary =
+            format!("{} histories under an earlier spec or on another machine", earlier.len());
+        blocks.push(Fold::closed(summary, earlier));
+    }
+    blocks
 }
 
 fn summary(series: &[Series]) -> Section {

@@ -93,15 +93,15 @@ pub fn arms(arms: &BTreeMap<String, Value>) -> Vec<Block> {
             same.rows.push(vec![Cell::new(key), Cell::code(value)]);
             continue;
         }
-        let cell = |value: &Option<&String>| Cell {
+        let cell = |value: Option<&String>| Cell {
             text: value.map_or_else(|| "not said".to_owned(), ToString::to_string),
             code: value.is_some(),
             differs: true,
             ..Cell::default()
         };
-        differing
-            .rows
-            .push(std::iter::once(Cell::new(key)).chain(values.iter().map(cell)).collect());
+        differing.rows.push(
+            std::iter::once(Cell::new(key)).chain(values.iter().copied().map(cell)).collect(),
+        );
     }
     let mut blocks = Vec::new();
     if differing.rows.is_empty() {

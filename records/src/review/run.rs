@@ -73,8 +73,9 @@ fn headline(record: &Record, findings: &Findings) -> Headline {
     let word = record.verdict.word;
     let agrees = findings.differences.is_empty();
     let mut answers = Vec::new();
-    if !findings.asked.is_empty() {
-        answers.push(("What was asked".to_owned(), findings.asked.clone()));
+    let asked = record.series.as_ref().map_or_else(|| findings.asked.clone(), series::asked);
+    if !asked.is_empty() {
+        answers.push(("What was asked".to_owned(), asked));
     }
     answers.push(("Who was judged".to_owned(), parties::judged(record)));
     if let Some(why) = parties::compared(record) {
@@ -102,6 +103,9 @@ fn headline(record: &Record, findings: &Findings) -> Headline {
 
 /// The word in plain words, from counts that are on record.
 fn why(record: &Record, findings: &Findings) -> String {
+    if let Some(found) = &record.series {
+        return series::why(found);
+    }
     let asked =
         findings.rules.iter().filter(|rule| !matches!(rule.found, super::page::Found::NotAsked(_)));
     let asked = asked.count();
@@ -114,14 +118,7 @@ fn why(record: &Record, findings: &Findings) -> String {
             record.verdict.rules.join(", ")
         ),
     };
-    let compared = if record.series.is_some() {
-        format!(
-            "{} words were derived",
-            record.series.iter().map(|series| series.cells.len()).sum::<usize>()
-        )
-    } else {
-        format!("{} compared", counted(record.compared, "case was", "cases were"))
-    };
+    let compared = format!("{} compared", counted(record.compared, "case was", "cases were"));
     let end = match record.verdict.word {
         VerdictWord::Pass => "none lies outside the bounds of the spec",
         VerdictWord::Fail => "at least one lies outside the bounds of the spec",

@@ -24,7 +24,7 @@ pub fn sections(record: &Record, series: &Series, files: &[File]) -> Vec<Section
             sections.push(derivation(series, evidence));
             sections.extend(pairs::section(series, evidence));
             sections.extend(latency::section(evidence));
-            sections.extend(timeline::section(evidence));
+            sections.push(timeline::section(evidence));
         }
         Err(why) => {
             let told = format!(
@@ -36,6 +36,47 @@ pub fn sections(record: &Record, series: &Series, files: &[File]) -> Vec<Section
         }
     }
     sections
+}
+
+/// What was compared with what, and how often.
+pub fn asked(series: &Series) -> String {
+    let mut pairs: Vec<String> = Vec::new();
+    let mut cells: Vec<&str> = Vec::new();
+    for cell in &series.cells {
+        let pair = format!("{} against {}", cell.subject, cell.reference);
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+        if !cells.contains(&cell.cell.as_str()) {
+            cells.push(&cell.cell);
+        }
+    }
+    format!(
+        "{}, in {} pairs beside each other in time, at {}",
+        pairs.join("; "),
+        series.pairs,
+        cells.join(", ")
+    )
+}
+
+/// How many words of each kind there are, and which of them stands for all.
+pub fn why(series: &Series) -> String {
+    let mut words: Vec<&str> = series.cells.iter().map(|cell| cell.word.as_str()).collect();
+    words.sort_unstable_by_key(|word| gravity(word));
+    let mut counts: Vec<(usize, &str)> = Vec::new();
+    for word in words {
+        match counts.last_mut().filter(|(_, last)| *last == word) {
+            Some((count, _)) => *count += 1,
+            None => counts.push((1, word)),
+        }
+    }
+    let counted: Vec<String> =
+        counts.iter().map(|(count, word)| format!("{count} {word}")).collect();
+    format!(
+        "{} words were derived: {}. The gravest stands for the series; each has its own reason below.",
+        series.cells.len(),
+        counted.join(", ")
+    )
 }
 
 /// What would change the word: of the gravest cell, the sentence that the judge left.

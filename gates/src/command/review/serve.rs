@@ -28,7 +28,7 @@ pub(super) fn serve(store: &Store, html: &str) -> Result<(), CommandError> {
             // A client that leaves early has lost nothing but its own answer.
             Ok((stream, _)) => drop(answer(stream, store, html, &address.to_string())),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                std::thread::sleep(PAUSE)
+                std::thread::sleep(PAUSE);
             }
             Err(error) => return Err(CommandError::Serve(error)),
         }

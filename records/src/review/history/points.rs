@@ -15,6 +15,8 @@ pub(super) struct Series {
     pub(super) label: String,
     pub(super) unit: String,
     pub(super) points: Vec<Point>,
+    /// Whether no later spec or machine has taken its place.
+    pub(super) is_current: bool,
     place: usize,
 }
 
@@ -76,11 +78,19 @@ pub(super) fn series(records: &[&Record]) -> Vec<Series> {
             });
         }
     }
+    let newest = |points: &[Point]| points.last().map(|point| point.when.clone());
+    let mut latest: BTreeMap<(String, String), Option<String>> = BTreeMap::new();
+    for ((gate, label, _, _), points) in &all {
+        let last = latest.entry((gate.clone(), label.clone())).or_default();
+        *last = last.take().max(newest(points));
+    }
     let series = all.into_iter().enumerate();
     series
         .map(|(place, ((gate, label, _, _), points))| {
             let unit = units.get(&label).cloned().unwrap_or_default();
-            Series { gate, label, unit, points, place }
+            let last = latest.get(&(gate.clone(), label.clone())).cloned().flatten();
+            let is_current = newest(&points) == last;
+            Series { gate, label, unit, points, is_current, place }
         })
         .collect()
 }
@@ -105,7 +115,9 @@ impl Series {
         let Some(last) = self.points.last() else { return "never measured".to_owned() };
         let value = with_unit(last.value, &self.unit);
         match last.threshold {
-            None => format!("{value}, no threshold: {} earlier of 5", self.points.len() - 1),
+            None => {
+                format!("{value}, no threshold yet ({} of 5 earlier runs)", self.points.len() - 1)
+            }
             Some(threshold) => format!(
                 "{value}, {} {} ± {}",
                 if threshold.holds(last.value) { "within" } else { "outside" },
@@ -140,8 +152,10 @@ impl Series {
             format!("{}, {}", self.label, self.unit)
         };
         let y = Axis::around(&label, heights, 0.15);
-        let mut x = Axis::named("", self.points.iter().map(|point| point.commit.clone()));
-        x.label = "commit, oldest first".to_owned();
+        let x = Axis::named(
+            "commit, oldest first",
+            self.points.iter().map(|point| point.commit.clone()),
+        );
         let layer = |name: &str, hue, shape| Layer { name: name.to_owned(), hue, shape };
         let mut layers = Vec::new();
         if !low.is_empty() {
@@ -217,8 +231,7 @@ pub(super) fn words(gates: &[String], records: &[&Record]) -> Option<Figure> {
         let commit = record.subject.commit.as_deref().unwrap_or("unknown");
         commit.get(..7).unwrap_or(commit).to_owned()
     });
-    let mut x = Axis::named("", commits);
-    x.label = "commit, oldest first".to_owned();
+    let x = Axis::named("commit, oldest first", commits);
     let passed = records.iter().filter(|record| record.verdict.word == VerdictWord::Pass).count();
     let mut table = Table::new("Words in order of time", &["when, UTC", "gate", "word"]);
     for record in records {

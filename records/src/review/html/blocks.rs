@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escape::{address, escape};
+use super::escape::{address, escape, prose};
 use super::{figure, rules};
 use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Parting, Side, Table};
@@ -10,13 +10,13 @@ use crate::review::page::{Block, Cell, Parting, Side, Table};
 /// One piece.
 pub(super) fn block(out: &mut String, block: &Block) {
     let _ = match block {
-        Block::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
+        Block::Text(text) => writeln!(out, "<p>{}</p>", prose(text)),
         Block::Note(tone, text) => writeln!(
             out,
             "<p class=\"note {}\"><span aria-hidden=\"true\">{}</span> {}</p>",
             tone.class(),
             tone.sign(),
-            escape(text)
+            prose(text)
         ),
         Block::Code(text) => writeln!(out, "<pre tabindex=\"0\">{}</pre>", escape(text)),
         Block::Facts(facts) => {

@@ -20,6 +20,20 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
+/// A sentence: what stands between backticks is code.
+pub fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        // A backtick without its other one is text.
+        return escape(text);
+    }
+    let part = |(place, part): (usize, &&str)| match place % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// The same for the address of a link: only relative ones and anchors are ever made, so a scheme is none of ours.
 pub fn address(href: &str) -> String {
     let scheme = href.split(['/', '?', '#']).next().is_some_and(|head| head.contains(':'));

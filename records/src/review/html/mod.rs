@@ -8,7 +8,7 @@ mod rules;
 use std::fmt::Write as _;
 
 use super::page::{Headline, Page, Section};
-use escape::escape;
+use escape::{escape, prose};
 
 /// The one style sheet.
 const STYLE: &str = include_str!("style.css");
@@ -41,7 +41,7 @@ pub fn html(page: &Page) -> String {
             "<section id=\"{id}\" aria-labelledby=\"{id}-h\">\n<h2 id=\"{id}-h\">{title}</h2>\n"
         );
         if let Some(lead) = &section.lead {
-            let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(lead));
+            let _ = writeln!(out, "<p class=\"lead\">{}</p>", prose(lead));
         }
         for block in &section.blocks {
             blocks::block(&mut out, block);
@@ -72,10 +72,10 @@ fn headline(out: &mut String, page: &Page) {
     let _ = writeln!(
         out,
         "<span class=\"reason\">{}</span></p>\n<dl class=\"answers\">",
-        escape(reason)
+        prose(reason)
     );
     for (label, answer) in answers {
-        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(label), escape(answer));
+        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(label), prose(answer));
     }
     if let Some(command) = reproduce {
         let _ = writeln!(

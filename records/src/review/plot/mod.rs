@@ -26,6 +26,15 @@ pub struct Size {
 impl Size {
     /// As wide as a page's column.
     pub const WIDE: Self = Self { width: 760, height: 300 };
+    /// As high as its rows need where they have names, of the same width.
+    #[must_use]
+    pub fn fitting(self, chart: &Chart) -> Self {
+        match chart.y.names.len() as u32 {
+            0 => self,
+            rows => Self { height: 76 + 30 * rows, ..self },
+        }
+    }
+
     /// Half as wide, for two beside each other.
     pub const HALF: Self = Self { width: 440, height: 280 };
 }
@@ -35,6 +44,7 @@ type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// The drawing as an `<svg>` element with title and description. Where nothing can be drawn it says so.
 pub fn svg(chart: &Chart, size: Size, id: &str, title: &str, description: &str) -> String {
+    let size = size.fitting(chart);
     let (title, description) = (escape(title), escape(description));
     let head = format!(
         "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{title}</title>\

@@ -177,7 +177,7 @@ fn histogram(positions: &[(f64, usize)]) -> Option<Figure> {
         return None;
     }
     let width = ((high - low) / BINS as f64).max(0.05);
-    let mut counts = vec![0_u64; BINS + 1];
+    let mut counts = [0_u64; BINS + 1];
     for log in &logs {
         counts[(((log - low) / width) as usize).min(BINS)] += 1;
     }
@@ -200,8 +200,11 @@ fn histogram(positions: &[(f64, usize)]) -> Option<Figure> {
         .filter(|decade| (low - width..=high + width).contains(&f64::from(*decade)))
         .map(|decade| (f64::from(decade), format!("1e{decade}")))
         .collect();
-    let mut x = Axis::around("", [low - width, high + 2.0 * width], 0.0);
-    x.label = "size of the divergence at one position, nat".to_owned();
+    let mut x = Axis::around(
+        "size of the divergence at one position, nat",
+        [low - width, high + 2.0 * width],
+        0.0,
+    );
     x.names = decades;
     Some(Figure {
         id: "divergences".to_owned(),

@@ -4,7 +4,7 @@ use super::read::{self, Discard, Ended, Evidence};
 use super::{gravity, name};
 use crate::record::Series;
 use crate::review::number::percent_off;
-use crate::review::page::{Block, Cell, Section, Table, Tone};
+use crate::review::page::{Block, Cell, Fold, Section, Table, Tone};
 use crate::review::run::ratio_words;
 
 pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
@@ -91,7 +91,7 @@ fn discarded(series: &Series, evidence: &Evidence) -> Option<Block> {
             ]);
         }
     }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    many(table)
 }
 
 /// Legs that broke a rule, failed, or were not begun.
@@ -112,5 +112,19 @@ fn broken(evidence: &Evidence) -> Option<Block> {
         }
         table.rows.extend(outcome.violations.iter().map(|found| row(&found.rule, &found.reason)));
     }
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    many(table)
+}
+
+/// Rows of a table that stand on the page openly.
+const SHOWN: usize = 8;
+
+/// A table, on demand where it is long; none where it is empty.
+fn many(table: Table) -> Option<Block> {
+    match table.rows.len() {
+        0 => None,
+        1..=SHOWN => Some(Block::Table(table)),
+        rows => {
+            Some(Fold::closed(format!("{}: all {rows}", table.caption), vec![Block::Table(table)]))
+        }
+    }
 }

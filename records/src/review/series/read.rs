@@ -95,7 +95,8 @@ pub(super) struct Judged {
     pub(super) cell: String,
     pub(super) comparison: Comparison,
     pub(super) metric: String,
-    pub(super) judged: serde_json::Value,
+    #[serde(rename = "judged")]
+    pub(super) said: serde_json::Value,
 }
 
 #[derive(Deserialize)]
@@ -204,7 +205,7 @@ impl Report {
                 && judged.comparison.subject == subject
                 && judged.comparison.reference == reference
         };
-        self.verdicts.iter().find(is)?.judged.get("compared")
+        self.verdicts.iter().find(is)?.said.get("compared")
     }
 }
 

@@ -8,7 +8,7 @@ use crate::review::page::{Block, Cell, Figure, Section, Table};
 /// A value of a leg: when, what.
 type Point = (f64, f64);
 
-pub(super) fn section(evidence: &Evidence) -> Option<Section> {
+pub(super) fn section(evidence: &Evidence) -> Section {
     let mut blocks = Vec::new();
     let clock = by_arm(evidence, |_, at_s, clock| clock.map(|clock| vec![(at_s / 60.0, clock)]));
     blocks.extend(figure(
@@ -32,12 +32,12 @@ pub(super) fn section(evidence: &Evidence) -> Option<Section> {
     if blocks.is_empty() {
         blocks.push(Block::Text("No clock was seen while the legs ran: none is drawn, and no ratio is corrected by one.".to_owned()));
     }
-    Some(Section::new(
+    Section::new(
         "clocks",
         "Clock and power",
         Some("Every leg in order of time, whichever arm ran."),
         blocks,
-    ))
+    )
 }
 
 /// The points of every arm, in the order of arms.

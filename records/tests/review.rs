@@ -1,13 +1,17 @@
 //! Pages for people: what they say, that nothing in evidence becomes markup, and that many pairs stay cheap.
 #![cfg(feature = "review")]
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 #[path = "review/fixture.rs"]
 mod fixture;
+#[path = "review/series.rs"]
+mod fixture_series;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fixture::{HOSTILE, record, series};
+use fixture::{HOSTILE, record};
+use fixture_series::series;
 use records::review::page::{Cell, Found, Parting, RuleStep, Rung, Side, Tone};
 use records::review::run::{Case, Cases, Distribution, Findings, Outcome};
 use records::review::text::Style;

@@ -24,6 +24,7 @@ mod killed;
 mod live;
 #[cfg(test)]
 mod recheck;
+#[cfg(test)]
 mod review;
 #[cfg(test)]
 mod specs;

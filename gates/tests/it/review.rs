@@ -44,7 +44,7 @@ fn a_pass_is_derived_again_with_every_rule_and_its_inputs() {
         ] {
             assert!(html.contains(said), "{said}");
         }
-        assert!(html.contains(&format!("{}", record.evidence[0].sha256)));
+        assert!(html.contains(&record.evidence[0].sha256));
     }
     let text = workspace.gate_with(&["review", "latest:tiny", "--text"], &[]);
     assert_eq!(text.status, 0, "{}", text.stderr);

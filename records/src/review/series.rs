@@ -122,24 +122,34 @@ fn derivation(series: &Series, evidence: &Evidence) -> Section {
         fact(
             "alpha",
             format!(
-                "{}, shared among {} words and {} looks",
+                "{}, shared among {} words and {} look{}",
                 plan.alpha,
                 series.cells.len(),
-                plan.looks.len()
+                plan.looks.len(),
+                if plan.looks.len() == 1 { "" } else { "s" }
             ),
         ),
         ("plan, SHA-256".to_owned(), Cell::code(&series.plan_sha256)),
     ];
     let mut order = Table::new("In which order a word is found", &["question", "gives"]);
-    for (question, word) in [
-        ("Does a leg, a clock, a control or the null arm break a rule?", "VOID"),
-        ("Is an arm missing?", "SKIPPED"),
-        ("Does the interval lie above what equals show?", "IMPROVED"),
-        ("Does it lie below the margin, or below what equals show?", "FAIL"),
-        ("Does it lie within the margin or the band of equivalence?", "EQUIVALENT"),
-        ("None of these: the data do not suffice", "INCONCLUSIVE"),
+    for (question, word, tone) in [
+        ("Does a leg, a clock, a control or the null arm break a rule?", "VOID", Tone::Void),
+        ("Is an arm missing?", "SKIPPED", Tone::Plain),
+        ("Does the interval lie above what equals show?", "IMPROVED", Tone::Good),
+        (
+            "Does it lie below the margin, or below what equals show?",
+            "FAIL or REGRESSED",
+            Tone::Bad,
+        ),
+        (
+            "Does it lie within the margin or the band of equivalence?",
+            "PASS or EQUIVALENT",
+            Tone::Good,
+        ),
+        ("None of these: the data do not suffice", "INCONCLUSIVE", Tone::Open),
     ] {
-        order.rows.push(vec![Cell::new(question), Cell::word(word)]);
+        let word = Cell { text: word.to_owned(), tone: Some(tone), ..Cell::default() };
+        order.rows.push(vec![Cell::new(question), word]);
     }
     let lead = "The plan was fixed and hashed before the first run. A pair whose clocks lie more than 1 % apart is a DISCARD: both of its values stand, their ratio does not.";
     Section::new(

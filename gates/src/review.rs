@@ -97,7 +97,10 @@ fn checks(spec: &Spec) -> Table {
     );
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for (kind, text) in kind::explain(spec) {
-        let (passes, because) = text.split_once("because:").unwrap_or((&text, "–"));
+        // A kind with several bounds gives each its own reason, in its place.
+        let single = Some(&text).filter(|text| text.matches("because:").count() == 1);
+        let (passes, because) =
+            single.and_then(|text| text.split_once("because:")).unwrap_or((&text, "–"));
         table.rows.push(vec![Cell::code(kind), Cell::new(line(passes)), Cell::new(line(because))]);
     }
     table

@@ -1,5 +1,4 @@
 //! Pages for people: what they say, that nothing in evidence becomes markup, and that many pairs stay cheap.
-#![cfg(feature = "review")]
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 #[path = "review/fixture.rs"]

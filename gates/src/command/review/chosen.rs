@@ -17,7 +17,7 @@ pub(super) enum Chosen {
     Track(Box<Track>),
 }
 
-/// `latest:GATE`, the id of a track, or what an id of a record begins with.
+/// `latest:GATE`, what one id of a record begins with, or the id of a track.
 pub(super) fn choose(context: &Context, store: &Store, name: &str) -> Result<Chosen, CommandError> {
     let files = store.run_files()?;
     if let Some(gate) = name.strip_prefix("latest:") {
@@ -27,15 +27,11 @@ pub(super) fn choose(context: &Context, store: &Store, name: &str) -> Result<Cho
             .map(Chosen::Run)
             .ok_or_else(|| CommandError::NoRun(gate.to_owned()));
     }
-    let tracks = OpenGaps::load(&context.home.root.join("open-gaps.toml"))?;
-    if let Some(track) = tracks.tracks.into_iter().find(|track| track.id == name) {
-        return Ok(Chosen::Track(Box::new(track)));
-    }
     let begin = |path: &&PathBuf| !name.is_empty() && stem(path).starts_with(name);
     let found: Vec<&PathBuf> = files.iter().filter(begin).collect();
     match found.as_slice() {
         [one] => Ok(Chosen::Run((*one).clone())),
-        [] => Err(CommandError::NotReviewed(name.to_owned())),
+        [] => track(context, name),
         [first, .., last] => Err(CommandError::Several {
             name: name.to_owned(),
             count: found.len(),
@@ -43,6 +39,16 @@ pub(super) fn choose(context: &Context, store: &Store, name: &str) -> Result<Cho
             last: stem(last).to_owned(),
         }),
     }
+}
+
+/// A track by its id. Records can be reviewed where there are no tracks, as in a copied store.
+fn track(context: &Context, name: &str) -> Result<Chosen, CommandError> {
+    let path = context.home.root.join("open-gaps.toml");
+    let tracks = if path.exists() { OpenGaps::load(&path)?.tracks } else { Vec::new() };
+    let found = tracks.into_iter().find(|track| track.id == name);
+    found
+        .map(|track| Chosen::Track(Box::new(track)))
+        .ok_or_else(|| CommandError::NotReviewed(name.to_owned()))
 }
 
 fn stem(path: &Path) -> &str {

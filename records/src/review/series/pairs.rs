@@ -7,7 +7,7 @@ use super::read::{self, Discard, Evidence, Interval, Leg, Outcome};
 use crate::record::{CellVerdict, Series};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
 use crate::review::number::digits;
-use crate::review::page::{Block, Cell, Figure, Fold, Section, Table};
+use crate::review::page::{Block, Cell, Figure, Fold, Section, Table, Tone};
 
 /// Words whose plots are open from the start.
 const OPEN: usize = 2;
@@ -28,15 +28,23 @@ pub(super) fn section(series: &Series, evidence: &Evidence) -> Option<Section> {
         if pairs.is_empty() {
             continue;
         }
-        let null = &evidence.plan.null;
-        let nulls = self::pairs(evidence, cell, &null.of, &null.twin);
-        let inner = vec![
-            Block::Beside(vec![
+        let legs = Block::Figure(Box::new(ecdf(cell, evidence, place)));
+        let inner = if cell.rules.is_empty() {
+            let null = &evidence.plan.null;
+            let nulls = self::pairs(evidence, cell, &null.of, &null.twin);
+            let ratios = vec![
                 timed(cell, evidence, &pairs, &nulls, place),
                 null_arm(cell, evidence, &pairs, &nulls, place),
-            ]),
-            Block::Figure(Box::new(ecdf(cell, evidence, place))),
-        ];
+            ];
+            vec![Block::Beside(ratios), legs]
+        } else {
+            // Where a rule fired there is no ratio: not of the whole, and not of a pair.
+            let told = format!(
+                "{} fired: no ratio is drawn. The legs stand as they were measured.",
+                cell.rules.join(", ")
+            );
+            vec![Block::Note(Tone::Void, told), legs]
+        };
         let summary = format!("{}: {}, {} pairs", name(cell), cell.word, pairs.len());
         blocks.push(Block::Fold(Fold { summary, open: place < OPEN, blocks: inner }));
     }
@@ -126,9 +134,17 @@ fn timed(
         Hue::Blue,
         Shape::Marks(Mark::Dot, points(pairs, |pair| !is_discarded(pair))),
     ));
-    let apart = points(pairs, is_discarded);
+    // Both values of such a pair stand, their ratio does not: only its time is marked, at the foot.
+    let foot = scale(pairs, nulls).range;
+    let foot = foot.0 + (foot.1 - foot.0) * 0.03;
+    let apart: Vec<(f64, f64)> =
+        points(pairs, is_discarded).into_iter().map(|(minute, _)| (minute, foot)).collect();
     if !apart.is_empty() {
-        layers.push(layer("DISCARD: clocks apart", Hue::Orange, Shape::Marks(Mark::Cross, apart)));
+        layers.push(layer(
+            "DISCARD: clocks apart, no ratio",
+            Hue::Orange,
+            Shape::Marks(Mark::Bar, apart),
+        ));
     }
     let said = cell.ratio.map_or_else(
         || format!("{}: no ratio is said", cell.word),

@@ -86,8 +86,8 @@ impl Plumb {
         command.args(&flags).env_clear().stdout(twin).stderr(output);
         let started = Instant::now();
         let mut group = Group::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
-        wait(&mut group, address).map_err(|reason| ArmError::Plumb { reason, log: log.clone() })?;
         let failed = |reason: String| ArmError::Plumb { reason, log: log.clone() };
+        wait(&mut group, address).map_err(failed)?;
         let server: Value = get(address, "/server_info")
             .map_err(|error| error.to_string())
             .and_then(|body| serde_json::from_str(&body).map_err(|error| error.to_string()))
@@ -154,9 +154,8 @@ fn wait(group: &mut Group, address: SocketAddr) -> Result<(), String> {
         if let Ok(Some(status)) = group.ended() {
             return Err(format!("it ended before it was ready ({status})"));
         }
-        match health(address) {
-            Ok(head) if head.contains(" 200") => return Ok(()),
-            Ok(head) => last = head,
+        match get(address, "/health") {
+            Ok(_) => return Ok(()),
             Err(error) => last = error.to_string(),
         }
         thread::sleep(POLL);
@@ -172,19 +171,15 @@ fn told(mut server: Value) -> Value {
     server
 }
 
-/// The status line of `/health`.
-fn health(address: SocketAddr) -> std::io::Result<String> {
-    Ok(ask(address, "/health")?.lines().next().unwrap_or_default().to_owned())
-}
-
 /// The body of a page that was answered with 200.
 fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let answer = ask(address, path)?;
+    let status = answer.lines().next().unwrap_or("no answer");
     match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.lines().next().is_some_and(|line| line.contains(" 200")) => {
+        Some((_, body)) if status.split_ascii_whitespace().nth(1) == Some("200") => {
             Ok(body.to_owned())
         }
-        _ => Err(std::io::Error::other(answer.lines().next().unwrap_or("no answer").to_owned())),
+        _ => Err(std::io::Error::other(status.to_owned())),
     }
 }
 

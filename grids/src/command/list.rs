@@ -18,7 +18,7 @@ pub(super) fn list(root: Option<&Path>, as_json: bool) -> Result<u8, CommandErro
     for name in &names {
         let named = spec::load(&home.root, name)?;
         let plan = series::build(&named);
-        let verb = if named.spec.sweep.is_some() { "sweep" } else { "ab" };
+        let verb = named.spec.verb();
         let cells: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
         let summary = &named.spec.summary;
         rows.add_row([

@@ -1,6 +1,5 @@
 //! A series on other machines: its cells go to a scheduler, and their outcomes come back by the folder of the series.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -11,6 +10,7 @@ use oracles::Progress;
 use super::{CommandError, complain};
 use crate::load::interrupt;
 use crate::series::{Plan, State};
+use crate::slurm::queue::{Element, States};
 use crate::slurm::script::Job;
 use crate::slurm::{Array, Partition};
 
@@ -60,22 +60,22 @@ pub(super) fn conduct(
         logs.display()
     ));
     let mut stage = Progress::stderr().steps("legs", Some(before as u64));
-    let mut last: BTreeMap<u32, String> = BTreeMap::new();
+    let mut last = States::new();
     loop {
         let states = array.states()?;
-        for (index, element) in &states {
-            let reason =
-                element.reason.as_deref().map_or_else(String::new, |why| format!(" ({why})"));
-            let told = format!("{}{reason}", element.state);
-            if last.get(index) != Some(&told) {
-                complain(&format!("allocation {index}: {told}"));
-                last.insert(*index, told);
+        // What Slurm has forgotten ended some minutes ago.
+        let have_ended = states.values().all(Element::has_ended);
+        for (index, element) in states {
+            if last.get(&index) != Some(&element) {
+                complain(&format!("allocation {index}: {element}"));
             }
+            last.insert(index, element);
         }
-        let left = State::open(on.folder, plan)?.pending(plan).count();
-        stage.set((before - left.min(before)) as u64);
-        if states.values().all(crate::slurm::queue::Element::has_ended) {
-            break;
+        let state = State::open(on.folder, plan)?;
+        stage.set((before - state.pending(plan).count().min(before)) as u64);
+        if have_ended {
+            tell_incomplete(&last, &logs);
+            return Ok((state, false));
         }
         if stop.load(Ordering::SeqCst) {
             array.cancel()?;
@@ -83,13 +83,14 @@ pub(super) fn conduct(
         }
         thread::sleep(POLL);
     }
-    for (index, state) in last.iter().filter(|(_, state)| *state != "COMPLETED") {
-        complain(&format!(
-            "allocation {index} ended as {state}: {}",
-            logs.join(format!("{index}.log")).display()
-        ));
+}
+
+/// The allocations that did not come to their end, each with its log.
+fn tell_incomplete(states: &States, logs: &Path) {
+    for (index, element) in states.iter().filter(|(_, element)| !element.is_complete()) {
+        let log = logs.join(format!("{index}.log"));
+        complain(&format!("allocation {index} ended as {element}: {}", log.display()));
     }
-    Ok((State::open(on.folder, plan)?, false))
 }
 
 fn file(path: &Path, source: std::io::Error) -> CommandError {

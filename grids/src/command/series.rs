@@ -89,11 +89,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         (State::open(&folder, &plan)?, false)
     } else if let Some(partition) = &arguments.on {
         let on = scheduled::On { partition, allocations: arguments.allocations, folder: &folder };
-        scheduled::conduct(
-            &plan,
-            &on,
-            &arguments.for_a_share(&named.name, is_sweep, &home, &folder),
-        )?
+        scheduled::conduct(&plan, &on, &arguments.for_a_share(&named, &home, &folder))?
     } else {
         let plumb = Plumb::find(arguments.plumb.as_deref())?;
         let setting = Setting {
@@ -118,7 +114,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     if is_interrupted || left > 0 {
         complain(&format!("{left} legs are still to go; the same command goes on"));
     } else if !arguments.judge {
-        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by(), is_sweep);
+        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by());
         let store = Store::open(home.root.join("records"))?;
         complain(&format!("record {}", recording::record(&store, &finished)?.display()));
     }
@@ -158,10 +154,8 @@ impl Judged {
         plan: &'a Plan,
         state: &'a State,
         narrowed: Vec<String>,
-        is_sweep: bool,
     ) -> Finished<'a> {
-        let verb = if is_sweep { "sweep" } else { "ab" };
-        let command = ["cargo grid", verb, &named.name].map(str::to_owned);
+        let command = ["cargo grid", named.spec.verb(), &named.name].map(str::to_owned);
         Finished {
             spec: &named.text,
             plan,
@@ -178,17 +172,21 @@ impl Judged {
 
 /// How far the arms of each comparison answered the same, leg by leg of each block.
 fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError> {
+    let is_compared =
+        |arm: &str| plan.comparisons.iter().any(|of| of.reference == arm || of.subject == arm);
     let mut all = Vec::new();
     for cell in &plan.cells {
+        let mut said = BTreeMap::new();
+        for leg in plan.legs_of(&cell.id).filter(|leg| is_compared(&leg.arm)) {
+            let Some(block) = leg.block else { continue };
+            let answers = raw::said(folder, &leg.id)?;
+            said.extend(answers.map(|answers| ((block, leg.arm.as_str()), answers)));
+        }
         for comparison in &plan.comparisons {
             let mut agreement = Agreement::default();
-            let ours = measured(plan, &cell.id, &comparison.subject);
-            for (block, reference) in measured(plan, &cell.id, &comparison.reference) {
-                let Some(subject) = ours.get(&block) else { continue };
-                if let (Some(theirs), Some(ours)) =
-                    (raw::said(folder, reference)?, raw::said(folder, subject)?)
-                {
-                    agreement.add(&theirs, &ours);
+            for ((block, _), theirs) in said.iter().filter(|(of, _)| of.1 == comparison.reference) {
+                if let Some(ours) = said.get(&(*block, comparison.subject.as_str())) {
+                    agreement.add(theirs, ours);
                 }
             }
             let (cell, comparison) = (cell.id.clone(), comparison.clone());
@@ -198,17 +196,10 @@ fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError>
     Ok(all)
 }
 
-/// The measured legs of an arm at a cell, by block.
-fn measured<'a>(plan: &'a Plan, cell: &'a str, arm: &str) -> BTreeMap<usize, &'a str> {
-    let legs = plan.legs_of(cell).filter(|leg| leg.arm == arm);
-    legs.filter_map(|leg| Some((leg.block?, leg.id.as_str()))).collect()
-}
-
 impl SeriesArguments {
     /// The command line of an allocation, all but its share.
-    fn for_a_share(&self, grid: &str, is_sweep: bool, home: &Home, folder: &Path) -> Vec<String> {
-        let verb = if is_sweep { "sweep" } else { "ab" };
-        let mut words = vec![verb.to_owned(), grid.to_owned()];
+    fn for_a_share(&self, named: &NamedSpec, home: &Home, folder: &Path) -> Vec<String> {
+        let mut words = vec![named.spec.verb().to_owned(), named.name.clone()];
         words.extend(self.narrowed_by());
         let paths = [("--series", folder), ("--root", &home.root), ("--cache", &home.cache)];
         let plumb = self.plumb.as_deref().map(|path| ("--plumb", path));
@@ -253,8 +244,7 @@ fn declared(
     };
     let mut named = spec::load(&home.root, name)?;
     if named.spec.sweep.is_some() != is_sweep {
-        let verb = if is_sweep { "ab" } else { "sweep" };
-        return Err(CommandError::Usage(format!("{name} is for `grid {verb}`")));
+        return Err(CommandError::Usage(format!("{name} is for `grid {}`", named.spec.verb())));
     }
     let cells = arguments.concurrency.iter().map(|count| Positive::try_from(*count));
     let cells: Vec<Positive> = cells

@@ -2,12 +2,14 @@
 //! on with another binary, another build or other flags would compare what was never measured together, so it is refused.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::arm::Running;
+use crate::series::StateError;
+use crate::series::state::{failed, write};
 
 /// An arm, as it was when it was first started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,16 +34,8 @@ pub type KnownArms = BTreeMap<String, Known>;
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
     /// A file.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// `read` or `write`.
-        action: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] StateError),
     /// The arm is not what it was when the series began.
     #[error(
         "arm {arm} is not what it was when the series began: {what} was {before}, is {now}; begin another series with --series DIR"
@@ -97,29 +91,22 @@ pub fn keep(folder: &Path, arm: &str, known: &Known) -> Result<(), KnownError> {
             }
         };
     }
-    let failed = |source| KnownError::Io { action: "write", path: path.clone(), source };
+    std::fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
     let text = records::canonical::canonical_json(known).map_err(std::io::Error::from);
-    let write = |text: String| -> std::io::Result<()> {
-        std::fs::create_dir_all(&folder)?;
-        let beside = path.with_extension("json.new");
-        std::fs::write(&beside, text)?;
-        std::fs::rename(&beside, &path)
-    };
-    text.and_then(write).map_err(failed)
+    Ok(write(&path, text.map_err(failed("write", &path))?.as_bytes())?)
 }
 
 /// Every arm that a series knows.
 pub fn read(folder: &Path) -> Result<KnownArms, KnownError> {
     let folder = folder.join("arms");
-    let failed = |source| KnownError::Io { action: "read", path: folder.clone(), source };
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(KnownArms::new()),
-        Err(source) => return Err(failed(source)),
+        Err(source) => return Err(failed("read", &folder)(source).into()),
     };
     let mut arms = KnownArms::new();
     for entry in entries {
-        let path = entry.map_err(failed)?.path();
+        let path = entry.map_err(failed("read", &folder))?.path();
         let is_arm = path.extension().is_some_and(|extension| extension == "json");
         if let (true, Some(stem)) = (is_arm, path.file_stem()) {
             arms.extend(read_one(&path)?.map(|known| (stem.to_string_lossy().into_owned(), known)));
@@ -128,12 +115,13 @@ pub fn read(folder: &Path) -> Result<KnownArms, KnownError> {
     Ok(arms)
 }
 
-fn read_one(path: &Path) -> Result<Option<Known>, KnownError> {
-    let failed = |source| KnownError::Io { action: "read", path: path.to_owned(), source };
+fn read_one(path: &Path) -> Result<Option<Known>, StateError> {
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| failed(error.into())),
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| failed("read", path)(error.into())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(failed(source)),
+        Err(source) => Err(failed("read", path)(source)),
     }
 }
 
@@ -205,6 +193,7 @@ mod tests {
         assert!(read(folder.path()).unwrap().is_empty());
         std::fs::create_dir(folder.path().join("arms")).unwrap();
         std::fs::write(folder.path().join("arms/ours.json"), "{").unwrap();
-        assert!(matches!(read(folder.path()), Err(KnownError::Io { action: "read", .. })));
+        let found = read(folder.path());
+        assert!(matches!(found, Err(KnownError::File(StateError::Io { action: "read", .. }))));
     }
 }

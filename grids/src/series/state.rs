@@ -182,7 +182,8 @@ fn free(path: &Path) -> PathBuf {
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
+/// Writes a file of a series whole beside its place, flushes it, and renames it into it.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
     let beside = path.with_extension("new");
     let mut file = File::create(&beside).map_err(failed("create", &beside))?;
     file.write_all(bytes).map_err(failed("write", &beside))?;
@@ -192,7 +193,11 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("flush", folder))
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StateError {
+/// The error of what was tried with a file.
+pub(crate) fn failed(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(std::io::Error) -> StateError {
     let path = path.to_owned();
     move |source| StateError::Io { action, path, source }
 }

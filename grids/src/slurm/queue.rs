@@ -2,6 +2,7 @@
 //! wait.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The states of an array's elements by index.
 pub type States = BTreeMap<u32, Element>;
@@ -13,6 +14,13 @@ pub struct Element {
     pub state: String,
     /// Why it is in it, such as `Resources`; `None` where Slurm gives no reason.
     pub reason: Option<String>,
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.state)?;
+        self.reason.as_ref().map_or(Ok(()), |why| write!(f, " ({why})"))
+    }
 }
 
 /// States in which an element still is to run or runs: squeue(1), "JOB STATE CODES".

@@ -48,6 +48,13 @@ pub struct Spec {
     pub controls: Vec<Control>,
 }
 
+impl Spec {
+    /// The verb of `grid` that it is for.
+    pub fn verb(&self) -> &'static str {
+        if self.sweep.is_some() { "sweep" } else { "ab" }
+    }
+}
+
 /// `[sweep]`
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -263,18 +263,35 @@ fn broken_nulls(plan: &Plan, outcomes: &Outcomes) -> Vec<Violation> {
 }
 
 fn void(broken: Vec<Violation>) -> Stage {
-    let next = Next::Mend(rules(&broken));
-    Stage::Settled(Judged::Void(broken), next)
+    let (judged, next) = voided(broken);
+    Stage::Settled(judged, next)
 }
 
-/// Adds broken rules to a stage: whatever else it was, except that nothing was compared, it is void.
-fn add(stage: &mut Stage, more: &[Violation]) {
-    let own = match stage {
-        Stage::Settled(Judged::Skipped(_), _) => return,
-        Stage::Settled(Judged::Void(broken), _) => std::mem::take(broken),
-        Stage::Settled(..) | Stage::Ready(_) => Vec::new(),
+/// What is said, and to be done, where rules were broken.
+fn voided(broken: Vec<Violation>) -> (Judged, Next) {
+    let next = Next::Mend(rules(&broken));
+    (Judged::Void(broken), next)
+}
+
+/// Every rule that is broken once `more` are, whatever was said before; `None` where nothing was compared, which stays so.
+fn with_more(judged: &mut Judged, more: &[Violation]) -> Option<Vec<Violation>> {
+    let own = match judged {
+        Judged::Skipped(_) => return None,
+        Judged::Void(broken) => std::mem::take(broken),
+        Judged::Unestimated(_) | Judged::Compared(_) => Vec::new(),
     };
-    *stage = void(own.into_iter().chain(more.iter().cloned()).collect());
+    Some(own.into_iter().chain(more.iter().cloned()).collect())
+}
+
+/// Adds broken rules to a stage.
+fn add(stage: &mut Stage, more: &[Violation]) {
+    let all = match stage {
+        Stage::Settled(judged, _) => with_more(judged, more),
+        Stage::Ready(_) => Some(more.to_vec()),
+    };
+    if let Some(broken) = all {
+        *stage = void(broken);
+    }
 }
 
 fn rules(broken: &[Violation]) -> Vec<Rule> {

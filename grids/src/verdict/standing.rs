@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Judged, Next, Report, Verdict, rules};
+use super::{Report, voided, with_more};
 use crate::rule::Violation;
 use crate::series::Plan;
 
@@ -22,23 +22,15 @@ impl Report {
                 .filter(|(arm, _)| arms.contains(arm))
                 .flat_map(|(_, broken)| broken.iter().cloned())
                 .collect();
-            if !against.is_empty() {
-                add(verdict, against);
+            if against.is_empty() {
+                continue;
+            }
+            if let Some(broken) = with_more(&mut verdict.judged, &against) {
+                (verdict.judged, verdict.next) = voided(broken);
             }
         }
         self
     }
-}
-
-fn add(verdict: &mut Verdict, against: Vec<Violation>) {
-    let own = match &mut verdict.judged {
-        Judged::Skipped(_) => return,
-        Judged::Void(broken) => std::mem::take(broken),
-        Judged::Unestimated(_) | Judged::Compared(_) => Vec::new(),
-    };
-    let all: Vec<Violation> = own.into_iter().chain(against).collect();
-    verdict.next = Next::Mend(rules(&all));
-    verdict.judged = Judged::Void(all);
 }
 
 #[cfg(test)]

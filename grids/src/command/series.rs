@@ -14,12 +14,11 @@ use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, 
 use crate::arm::{Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
-use crate::conduct::known::{self, KnownArms};
 use crate::conduct::{Setting, conduct, raw};
-use crate::correct::Agreement;
+use crate::correct::{Agreement, Correctness, correctness};
 use crate::load::interrupt;
-use crate::recording::{self, CellAnswers, Correctness, Finished};
-use crate::series::{self, Plan, State};
+use crate::recording::{self, CellAnswers, Finished, Recorded};
+use crate::series::{self, Hosts, KnownArms, Plan, State, harness, known, machine};
 use crate::slurm::{Partition, Share};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
 use crate::verdict::{self, Report, Verdict, Word};
@@ -109,42 +108,62 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     for torn in state.torn() {
         complain(&format!("{} was no outcome and is set aside", torn.display()));
     }
-    let judged = judged(&home, &plan, &folder, &state)?;
-    let left = state.pending(&plan).count();
-    if is_interrupted || left > 0 {
-        complain(&format!("{left} legs are still to go; the same command goes on"));
-    } else if !arguments.judge {
-        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by());
-        let store = Store::open(home.root.join("records"))?;
-        complain(&format!("record {}", recording::record(&store, &finished)?.display()));
-    }
-    let Judged { report, answers, correctness, .. } = &judged;
-    if arguments.json {
-        print_json(&json!({
-            "report": report, "answers": answers, "correctness": correctness, "series": folder,
-        }))?;
-    } else {
-        print(&told(&plan, &judged))?;
-    }
+    let judged = judged(&home, &plan, &folder, &state, arguments.narrowed_by())?;
+    // The words first: whatever becomes of the record, they were measured.
+    let shown = judged.show(&plan, &folder, arguments.json);
     complain(&format!("the series lies in {}", folder.display()));
-    Ok(report.word().exit_status())
+    let left = state.pending(&plan).count();
+    let word = judged.report.word();
+    if left > 0 {
+        complain(&format!("{left} legs are still to go; the same command goes on"));
+    } else if is_interrupted || interrupt::is_set() {
+        complain("stopped before it was recorded; the same command records it");
+    } else if word == Word::Skipped {
+        complain(
+            "nothing was compared, so that nothing is recorded; the same command goes on once what is missing is here",
+        );
+    } else if !arguments.judge {
+        let finished = judged.finished(&named, &plan, &state);
+        let store = Store::open(home.root.join("records"))?;
+        complain(&match recording::record(&store, &folder, &finished)? {
+            Recorded::Now(id) => format!("record {id}"),
+            Recorded::Before(id) => format!("recorded already, as {id}"),
+        });
+    }
+    shown?;
+    Ok(if is_interrupted { ERROR } else { word.exit_status() })
 }
 
 /// A series with its words.
 struct Judged {
     arms: KnownArms,
+    hosts: Hosts,
+    /// SHA-256 of the program that conducted it.
+    harness_sha256: String,
+    /// The flags by which the plan is not the spec's own.
+    narrowed: Vec<String>,
     correctness: Correctness,
     answers: Vec<CellAnswers>,
     report: Report,
 }
 
 /// The words of what is on disk, by it and by what is on record of our arms.
-fn judged(home: &Home, plan: &Plan, folder: &Path, state: &State) -> Result<Judged, CommandError> {
-    let arms = known::read(folder)?;
+fn judged(
+    home: &Home,
+    plan: &Plan,
+    folder: &Path,
+    state: &State,
+    narrowed: Vec<String>,
+) -> Result<Judged, CommandError> {
+    let (arms, hosts) = (known::read(folder)?, machine::read(folder)?);
+    let harness_sha256 = harness::read(folder)?.unwrap_or_default();
     let records = Store::open(home.root.join("records"))?.read_all()?;
-    let correctness = recording::correctness(plan, &arms, &records);
-    let report = verdict::judge(plan, state.outcomes()).under(plan, &correctness.standing);
-    Ok(Judged { arms, correctness, answers: answers(plan, folder)?, report })
+    let present = oracles::present::present(home)?;
+    let outcomes = state.outcomes();
+    let correctness = correctness(plan, &arms, outcomes, &records, &present);
+    let report = verdict::judge(plan, outcomes).under(plan, &correctness.standing);
+    let answers = answers(plan, folder)?;
+    Ok(Judged { arms, hosts, harness_sha256, narrowed, correctness, answers, report })
 }
 
 impl Judged {
@@ -153,20 +172,35 @@ impl Judged {
         named: &'a NamedSpec,
         plan: &'a Plan,
         state: &'a State,
-        narrowed: Vec<String>,
     ) -> Finished<'a> {
         let command = ["cargo grid", named.spec.verb(), &named.name].map(str::to_owned);
         Finished {
             spec: &named.text,
             plan,
-            is_as_declared: narrowed.is_empty(),
+            is_as_declared: self.narrowed.is_empty(),
             outcomes: state.outcomes(),
+            hosts: &self.hosts,
+            harness_sha256: &self.harness_sha256,
             arms: &self.arms,
             correctness: &self.correctness,
             answers: &self.answers,
             report: &self.report,
-            reproduce: command.into_iter().chain(narrowed).collect::<Vec<_>>().join(" "),
+            reproduce: command
+                .into_iter()
+                .chain(self.narrowed.iter().cloned())
+                .collect::<Vec<_>>()
+                .join(" "),
         }
+    }
+
+    fn show(&self, plan: &Plan, folder: &Path, as_json: bool) -> Result<(), CommandError> {
+        if !as_json {
+            return print(&told(plan, self));
+        }
+        print_json(&json!({
+            "report": self.report, "answers": self.answers, "correctness": self.correctness,
+            "narrowed": self.narrowed, "is_as_declared": self.narrowed.is_empty(), "series": folder,
+        }))
     }
 }
 
@@ -336,7 +370,15 @@ fn told(plan: &Plan, judged: &Judged) -> String {
         }
         text.push('\n');
     }
-    text + &verdict::text::report(report)
+    text += &verdict::text::report(report);
+    if !judged.narrowed.is_empty() {
+        let _ = writeln!(
+            text,
+            "narrowed by {}: not the grid as it is declared",
+            judged.narrowed.join(" ")
+        );
+    }
+    text
 }
 
 /// A word, and the ratio only where there is one.

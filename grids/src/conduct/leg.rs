@@ -95,7 +95,9 @@ pub fn measure(
         // The server is gone: the leg failed. Anything else is ours to mend.
         Err(crate::load::plan::LoadError::Connect { address, source }) => {
             let failed = Ended::Failed(format!("nobody listens at {address}: {source}"));
-            return Ok(Measured { workload_sha256, ..Measured::bare(failed) });
+            // Whoever stops us may have stopped the server too: then it is no failure of the server's.
+            let is_interrupted = setting.stop.load(Ordering::SeqCst);
+            return Ok(Measured { workload_sha256, is_interrupted, ..Measured::bare(failed) });
         }
         Err(error) => return Err(error.into()),
     };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use oracles::{Home, Progress};
 use records::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
 use crate::arm::{Ground, Plumb};
@@ -112,26 +112,37 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     // The words first: whatever becomes of the record, they were measured.
     let shown = judged.show(&plan, &folder, arguments.json);
     complain(&format!("the series lies in {}", folder.display()));
-    let left = state.pending(&plan).count();
     let word = judged.report.word();
-    if left > 0 {
-        complain(&format!("{left} legs are still to go; the same command goes on"));
-    } else if is_interrupted || interrupt::is_set() {
-        complain("stopped before it was recorded; the same command records it");
-    } else if word == Word::Skipped {
-        complain(
-            "nothing was compared, so that nothing is recorded; the same command goes on once what is missing is here",
-        );
-    } else if !arguments.judge {
-        let finished = judged.finished(&named, &plan, &state);
-        let store = Store::open(home.root.join("records"))?;
-        complain(&match recording::record(&store, &folder, &finished)? {
-            Recorded::Now(id) => format!("record {id}"),
-            Recorded::Before(id) => format!("recorded already, as {id}"),
-        });
+    let is_stopped = is_interrupted || interrupt::is_set();
+    match unrecorded(state.pending(&plan).count(), is_stopped, word) {
+        Some(why) => complain(&why),
+        None if arguments.judge => {}
+        None => {
+            let finished = judged.finished(&named, &plan, &state);
+            let store = Store::open(home.root.join("records"))?;
+            complain(&match recording::record(&store, &folder, &finished)? {
+                Recorded::Now(id) => format!("record {id}"),
+                Recorded::Before(id) => format!("recorded already, as {id}"),
+            });
+        }
     }
     shown?;
-    Ok(if is_interrupted { ERROR } else { word.exit_status() })
+    Ok(if is_stopped { ERROR } else { word.exit_status() })
+}
+
+/// Why a series does not go on record yet, and what to do about it: legs are left, the user stopped it, even after the last leg, or
+/// nothing was compared.
+fn unrecorded(left: usize, is_stopped: bool, word: Word) -> Option<String> {
+    if left > 0 {
+        Some(format!("{left} legs are still to go; the same command goes on"))
+    } else if is_stopped {
+        Some("stopped before it was recorded; the same command records it".to_owned())
+    } else if word == Word::Skipped {
+        let why = "nothing was compared, so that nothing is recorded; the same command goes on once what is missing is here";
+        Some(why.to_owned())
+    } else {
+        None
+    }
 }
 
 /// A series with its words.
@@ -194,13 +205,14 @@ impl Judged {
     }
 
     fn show(&self, plan: &Plan, folder: &Path, as_json: bool) -> Result<(), CommandError> {
-        if !as_json {
-            return print(&told(plan, self));
-        }
-        print_json(&json!({
+        if as_json { print_json(&self.json(folder)) } else { print(&told(plan, self)) }
+    }
+
+    fn json(&self, folder: &Path) -> Value {
+        json!({
             "report": self.report, "answers": self.answers, "correctness": self.correctness,
             "narrowed": self.narrowed, "is_as_declared": self.narrowed.is_empty(), "series": folder,
-        }))
+        })
     }
 }
 
@@ -402,4 +414,48 @@ fn coloured(word: Word) -> String {
         _ => 33,
     };
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::fixture::{Model, PARITY, ab, simulate};
+
+    #[test]
+    fn what_does_not_go_on_record() {
+        let why = |left, is_stopped, word| unrecorded(left, is_stopped, word).unwrap_or_default();
+        assert!(why(3, false, Word::Inconclusive).starts_with("3 legs are still to go"));
+        assert!(why(0, true, Word::Pass).starts_with("stopped"), "after the last leg as well");
+        assert!(why(0, false, Word::Skipped).starts_with("nothing was compared"));
+        assert_eq!(Word::Skipped.exit_status(), 5);
+        for word in [Word::Pass, Word::Void, Word::Inconclusive] {
+            assert_eq!(unrecorded(0, false, word), None);
+        }
+    }
+
+    #[test]
+    fn a_narrowed_series_says_so() {
+        let plan = ab(&PARITY);
+        let outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
+        let of = |narrowed: &[&str]| Judged {
+            arms: KnownArms::new(),
+            hosts: Hosts::new(),
+            harness_sha256: String::new(),
+            narrowed: narrowed.iter().map(|flag| (*flag).to_owned()).collect(),
+            correctness: Correctness::default(),
+            answers: vec![],
+            report: verdict::judge(&plan, &outcomes),
+        };
+        assert!(!told(&plan, &of(&[])).contains("narrowed"));
+        let text = told(&plan, &of(&["--pairs", "2"]));
+        assert!(
+            text.ends_with("narrowed by --pairs 2: not the grid as it is declared\n"),
+            "{text}"
+        );
+        let json = of(&["--pairs", "2"]).json(Path::new("series"));
+        assert_eq!(
+            (&json["is_as_declared"], &json["narrowed"][0]),
+            (&json!(false), &json!("--pairs"))
+        );
+    }
 }

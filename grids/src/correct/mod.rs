@@ -3,7 +3,7 @@
 //! | module | what it shows |
 //! |---|---|
 //! | [`certificate`] | the gates that pass for one arm, at the present |
-//! | [`correctness`] | certificates of all arms of a series, and what stands against the others |
+//! | [`mod@correctness`] | certificates of all arms of a series, and what stands against the others |
 //! | [`agreement`] | what two arms answered to the same requests, token by token |
 
 pub mod agreement;

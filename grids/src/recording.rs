@@ -5,14 +5,18 @@
 //! | `spec.toml` | the grid as its file declares it |
 //! | `plan.json` | what was fixed before the first run |
 //! | `outcomes.json.gz` | what became of each leg |
+//! | `machines.json` | where the legs ran |
 //! | `arms.json` | who the arms are |
 //! | `correct.json` | the certificates of our arms, or what stands against them |
 //! | `answers.json` | how far arms answered the same |
 //! | `report.json` | the words |
+//!
+//! A series is recorded once: `FOLDER/recorded/SHA256` holds the id of the record of these outcomes. Outcomes are never changed, but
+//! skipped legs may come to be run; then another record supersedes the first.
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -21,10 +25,9 @@ use records::{CellVerdict, Machine, Medians, RatioInterval, Record, Store, Store
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::conduct::known::{Known, KnownArms};
-use crate::correct::{Agreement, Certificate};
-use crate::rule::Violation;
-use crate::series::{Comparison, Outcomes, Plan};
+use crate::correct::{Agreement, Correctness};
+use crate::series::state::{StateError, failed, publish};
+use crate::series::{Comparison, Ended, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
 use crate::statistics::median;
 use crate::verdict::{self, Compared, Judged, Report, Word, text};
 
@@ -40,16 +43,6 @@ pub struct CellAnswers {
     pub agreement: Agreement,
 }
 
-/// What our arms have to show, or what stands against them, by arm.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Correctness {
-    /// Arms whose gates passed.
-    pub certificates: Vec<Certificate>,
-    /// What voids the comparisons of the others.
-    pub standing: verdict::Standing,
-}
-
 /// Everything that a record of a series is made of.
 pub struct Finished<'a> {
     /// The spec's text.
@@ -60,6 +53,10 @@ pub struct Finished<'a> {
     pub is_as_declared: bool,
     /// What became of its legs.
     pub outcomes: &'a Outcomes,
+    /// Where they ran.
+    pub hosts: &'a Hosts,
+    /// SHA-256 of the program that conducted it.
+    pub harness_sha256: &'a str,
     /// Who the arms are.
     pub arms: &'a KnownArms,
     /// What ours have to show.
@@ -96,6 +93,15 @@ pub enum RecordingError {
         #[source]
         source: std::io::Error,
     },
+    /// The folder of the series.
+    #[error(transparent)]
+    Folder(#[from] StateError),
+    /// Somebody else records it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// No machine is known that ran it.
+    #[error("nothing says on which machine the legs ran")]
+    NoMachine,
     /// A series without an arm of ours has no subject.
     #[error("arm {arm} was never started: nothing to record")]
     NoSubject {
@@ -104,19 +110,59 @@ pub enum RecordingError {
     },
 }
 
-/// Writes the record and gives its file.
-pub fn record(store: &Store, finished: &Finished<'_>) -> Result<PathBuf, RecordingError> {
+/// What became of a series that was to go on record.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is on record now, by this id.
+    Now(String),
+    /// These outcomes were on record already, by this id.
+    Before(String),
+}
+
+/// Writes the record of the series in `folder`, unless these outcomes are on record.
+pub fn record(
+    store: &Store,
+    folder: &Path,
+    finished: &Finished<'_>,
+) -> Result<Recorded, RecordingError> {
     let Finished { plan, report, .. } = finished;
+    let outcomes = json("outcomes.json.gz", finished.outcomes)?;
+    let markers = folder.join("recorded");
+    std::fs::create_dir_all(&markers).map_err(failed("create", &markers))?;
+    let _lock = Lock::take(&markers.join("lock"), &format!("grid {}", plan.grid))?;
+    let marker = markers.join(records::sha256_hex(outcomes.as_bytes()));
+    let earlier = earlier(&markers)?;
+    if marker.exists() {
+        let id = std::fs::read_to_string(&marker).map_err(failed("read", &marker))?;
+        return Ok(Recorded::Before(id.trim().to_owned()));
+    }
     let mut draft = store.begin(&plan.grid)?;
     draft.evidence("spec.toml", finished.spec.as_bytes())?;
     draft.evidence("plan.json", json("plan.json", plan)?.as_bytes())?;
-    let outcomes = json("outcomes.json.gz", finished.outcomes)?;
     draft.evidence("outcomes.json.gz", &compressed("outcomes.json.gz", &outcomes)?)?;
+    draft.evidence("machines.json", json("machines.json", finished.hosts)?.as_bytes())?;
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
     draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
-    Ok(draft.commit(assembled(finished)?)?)
+    let path = draft.commit(Record { supersedes: earlier, ..assembled(finished)? })?;
+    let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    publish(&marker, format!("{id}\n").as_bytes())?;
+    Ok(Recorded::Now(id))
+}
+
+/// The newest record of this series with other outcomes: ids are in the order of time.
+fn earlier(markers: &Path) -> Result<Option<String>, StateError> {
+    let mut ids = Vec::new();
+    for entry in std::fs::read_dir(markers).map_err(failed("read", markers))? {
+        let path = entry.map_err(failed("read", markers))?.path();
+        let is_marker = path.file_name().is_some_and(|name| name.len() == 64);
+        if is_marker {
+            let id = std::fs::read_to_string(&path).map_err(failed("read", &path))?;
+            ids.push(id.trim().to_owned());
+        }
+    }
+    Ok(ids.into_iter().max())
 }
 
 /// The record of a series; the store fills in what it knows.
@@ -125,6 +171,8 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
     let judged = plan.comparisons.first().map_or("", |comparison| &comparison.subject);
     let known = arms.get(judged);
     let known = known.ok_or_else(|| RecordingError::NoSubject { arm: judged.to_owned() })?;
+    let machines = machines(finished);
+    let machine = machines.first().cloned().ok_or(RecordingError::NoMachine)?;
     let is_compared = |verdict: &&verdict::Verdict| matches!(verdict.judged, Judged::Compared(_));
     let compared = report.verdicts.iter().filter(is_compared).count() as u64;
     Ok(Record {
@@ -142,8 +190,8 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
             sha256: known.checkpoint_sha256.clone(),
         }),
         inputs_sha256: None,
-        harness_sha256: None,
-        machine: Machine::capture(),
+        harness_sha256: Some(finished.harness_sha256.to_owned()),
+        machine,
         verdict: whole(report),
         compared,
         measurements: Vec::new(),
@@ -155,11 +203,25 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
         series: Some(Series {
             plan_sha256: report.plan_sha256.clone(),
             arms: arms.iter().map(|(name, known)| (name.clone(), known.identity.clone())).collect(),
+            machines,
             pairs: plan.pairs() as u64,
             is_as_declared: finished.is_as_declared,
             cells: cells(finished),
         }),
     })
+}
+
+/// The machines that ran a leg, in the order of the plan; one that the folder does not know is not among them.
+fn machines(finished: &Finished<'_>) -> Vec<Machine> {
+    let mut names: Vec<&str> = Vec::new();
+    for outcome in finished.plan.legs.iter().filter_map(|leg| finished.outcomes.get(&leg.id)) {
+        let has_run = !matches!(outcome.ended, Ended::Skipped(_));
+        if has_run && !names.contains(&outcome.machine.as_str()) {
+            names.push(&outcome.machine);
+        }
+    }
+    let known = |name: &str| finished.hosts.get(name).map(|host| host.machine.clone());
+    names.into_iter().filter_map(known).collect()
 }
 
 /// The gravest word of all, the rules of all, and how often each word was said.
@@ -260,26 +322,67 @@ fn compressed(name: &'static str, text: &str) -> Result<Vec<u8>, RecordingError>
         .map_err(|source| RecordingError::Compress { name, source })
 }
 
-/// What our arms have to show: by the plan's gates and what is on record.
-pub fn correctness(plan: &Plan, arms: &KnownArms, on_record: &[Record]) -> Correctness {
-    use crate::correct::certificate::{Subject, certify};
-    use crate::rule::Rule;
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-    let mut found = Correctness::default();
-    for (arm, gates) in &plan.correct.gates {
-        let arm = &arm.0;
-        let Some(known) = arms.get(arm) else { continue };
-        let certified = match known.source_sha256() {
-            Some(source_sha256) => {
-                let checkpoint_sha256 = &known.checkpoint_sha256;
-                certify(Subject { arm, source_sha256, checkpoint_sha256 }, gates, on_record)
-            }
-            None => Err(Violation::new(Rule::Correct, format!("{arm} does not say what it is"))),
+    use super::*;
+    use crate::series::Host;
+    use crate::verdict::fixture::{AB, Model, ab, simulate};
+
+    /// Where the legs ran is what the record says, whoever writes it; and the same outcomes are recorded once.
+    #[test]
+    fn a_series_is_recorded_once_by_the_machines_that_ran_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (store, folder) = (Store::open(root.path().join("records")).unwrap(), root.path());
+        let plan = ab(&AB);
+        let mut outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
+        let sha256 = "a".repeat(64);
+        let known = Known {
+            engine: "plumb".to_owned(),
+            identity: json!({
+                "binary_sha256": sha256,
+                "info": { "version": "1", "source_sha256": sha256, "profile": "own" },
+            }),
+            checkpoint: "tiny".to_owned(),
+            checkpoint_sha256: sha256.clone(),
+            arguments: vec![],
+            ready_ms: 1,
         };
-        match certified {
-            Ok(certificate) => found.certificates.push(certificate),
-            Err(broken) => drop(found.standing.insert(arm.clone(), vec![broken])),
-        }
+        let mut host = Host::capture();
+        host.machine.cpu_model = Some("the machine of the legs".to_owned());
+        let hosts = Hosts::from([("m".to_owned(), host)]);
+        let arms = KnownArms::from(["a", "b"].map(|arm| (arm.to_owned(), known.clone())));
+        let record = |outcomes: &Outcomes, hosts: &Hosts| {
+            let report = verdict::judge(&plan, outcomes);
+            let finished = Finished {
+                spec: "",
+                plan: &plan,
+                is_as_declared: true,
+                outcomes,
+                hosts,
+                harness_sha256: &sha256,
+                arms: &arms,
+                correctness: &Correctness::default(),
+                answers: &[],
+                report: &report,
+                reproduce: String::new(),
+            };
+            record(&store, folder, &finished)
+        };
+        let refused = record(&outcomes, &Hosts::new());
+        assert!(matches!(refused, Err(RecordingError::NoMachine)), "{refused:?}");
+        let Recorded::Now(id) = record(&outcomes, &hosts).unwrap() else { panic!("recorded") };
+        assert_eq!(record(&outcomes, &hosts).unwrap(), Recorded::Before(id.clone()));
+        outcomes.values_mut().next().unwrap().at_s += 1.0;
+        let Recorded::Now(other) = record(&outcomes, &hosts).unwrap() else { panic!("recorded") };
+        let all = store.read_all().unwrap();
+        assert_eq!(all.len(), 2);
+        let first = all.iter().find(|record| record.id == id).unwrap();
+        assert_eq!(first.machine.cpu_model.as_deref(), Some("the machine of the legs"));
+        assert_eq!(first.series.as_ref().unwrap().machines.len(), 1);
+        assert_eq!(first.harness_sha256.as_ref(), Some(&sha256));
+        let second = all.iter().find(|record| record.id == other).unwrap();
+        assert_eq!(second.supersedes, Some(id));
     }
-    found
 }

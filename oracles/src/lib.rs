@@ -17,6 +17,7 @@ pub mod mock;
 pub mod package;
 pub mod perplexity;
 pub mod place;
+pub mod present;
 pub mod progress;
 pub mod provision;
 pub mod registry;

@@ -42,10 +42,11 @@ pub struct Record {
     /// SHA-256 of the inputs file of the spec; `None` for a spec without one, and in records older than this field.
     #[serde(default)]
     pub inputs_sha256: Option<String>,
-    /// [`crate::harness_digest`] as embedded in the program that judged; `None` in records older than this field.
+    /// [`crate::harness_digest`] as embedded in the program that judged, or of a series SHA-256 of that program's own bytes; `None`
+    /// in records older than this field.
     #[serde(default)]
     pub harness_sha256: Option<String>,
-    /// Where it ran.
+    /// Where it ran; of a series on several machines the one that ran its first leg.
     pub machine: Machine,
     /// What came out.
     pub verdict: Verdict,
@@ -78,6 +79,9 @@ pub struct Series {
     pub plan_sha256: String,
     /// What each arm said of itself, by its name.
     pub arms: BTreeMap<String, Value>,
+    /// Every machine, and every boot of it, that ran a leg, in the order of the legs; empty in records older than this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machine>,
     /// Pairs of runs that each word rests on.
     pub pairs: u64,
     /// The plan is the spec's own: no arm, cell or pair was left out or added by hand.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use records::gap::{
-    Class, Mismatch, OpenGaps, Present, Track, Word, check, derive, mismatches, render_json,
-    render_markdown,
+    Class, Mismatch, OpenGaps, Present, Track, Word, check, derive, mismatches, passing,
+    render_json, render_markdown,
 };
 use records::{
     CheckpointRef, Evidence, Machine, Measurement, Metric, OracleRef, OracleSource, Record,
@@ -559,4 +559,31 @@ fn a_bad_file_is_named_with_its_line() {
             .join("\n---\n")
             .replace(&format!("{:?}", (2..=75).collect::<Vec<u32>>()), "[2, ..., 75]",)
     );
+}
+
+/// What a grid takes for a certificate is what the page takes for a pass, and nothing else.
+#[test]
+fn a_gate_passes_for_others_as_it_does_on_the_page() {
+    let pass = || record("tokens", 5, VerdictWord::Pass);
+    let named = |key: &str, value: &str| {
+        let mut record = pass();
+        record.subject.info = json!({ key: value });
+        record
+    };
+    let gives = |records: &[Record]| passing("tokens", records, &present()).map(|r| r.id.clone());
+    assert_eq!(gives(&[pass()]), Ok("tokens-5".to_owned()));
+    let mended = Record { supersedes: Some("tokens-1".into()), ..pass() };
+    assert!(gives(&[record("tokens", 1, VerdictWord::Fail), mended]).is_ok());
+    for (records, why) in [
+        (vec![], "not run"),
+        (vec![named("found_by", "--plumb")], "not run"),
+        (vec![named("compared_with", "--oracle")], "not run"),
+        (vec![Record { spec_sha256: "looser".into(), ..pass() }], "another spec"),
+        (vec![record("tokens", 1, VerdictWord::Fail), pass()], "FAIL (tokens-1)"),
+        (vec![pass(), record("tokens", 9, VerdictWord::Void)], "VOID by V-PIN (tokens-9)"),
+    ] {
+        let found = gives(&records).unwrap_err();
+        assert!(found.contains(why), "{found}");
+    }
+    assert!(passing("unknown", &[pass()], &present()).is_err());
 }

@@ -323,8 +323,14 @@ fn a_cell_with_a_rule_or_a_crooked_interval_keeps_no_ratio() {
     };
     let verdict = |cell: CellVerdict| {
         let (arms, plan_sha256) = (std::collections::BTreeMap::new(), DIGEST.to_owned());
-        let series =
-            Some(Series { plan_sha256, arms, pairs: 10, is_as_declared: true, cells: vec![cell] });
+        let series = Some(Series {
+            plan_sha256,
+            arms,
+            machines: vec![],
+            pairs: 10,
+            is_as_declared: true,
+            cells: vec![cell],
+        });
         Record { series, ..record("cpu-sweep") }.validate()
     };
     assert_eq!(verdict(cell(Some((0.9, 1.0, 1.1)), &[])), Ok(()));

@@ -57,7 +57,7 @@ pub enum CommandError {
     Page(#[from] records::gap::PageError),
     /// What records are compared with.
     #[error(transparent)]
-    Present(#[from] records::gap::PresentError),
+    Present(#[from] oracles::present::PresentError),
     /// Ctrl-C.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -158,6 +158,19 @@ impl Launch {
         }
     }
 
+    /// What is missing before it could be started; asked without starting anything.
+    pub fn missing(&self, ground: &Ground<'_>) -> Result<Option<ArmError>, ArmError> {
+        let found = self.checkpoint(ground).and_then(|_| match self.engine.as_str() {
+            OURS => Ok(()),
+            _ => oracle::provisioned(self, ground).map(drop),
+        });
+        match found {
+            Ok(()) => Ok(None),
+            Err(error) if error.is_absence() => Ok(Some(error)),
+            Err(error) => Err(error),
+        }
+    }
+
     fn checkpoint(&self, ground: &Ground<'_>) -> Result<Checkpoint, ArmError> {
         let found = CheckpointSpec::load(ground.home, &self.checkpoint)
             .and_then(|spec| checkpoint::resident(ground.home, &spec));

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use oracles::checkpoint::Checkpoint;
 use oracles::launch::{LaunchSettings, launch};
-use oracles::provision;
+use oracles::provision::{self, Provisioned};
 use oracles::registry::{OracleSpec, Protocol};
 use oracles::verbs::Oracle;
 use serde_json::json;
@@ -13,16 +13,25 @@ use super::{ArmError, Ground, Held, Launch, Running, target};
 use crate::load::request::Dialect;
 use crate::spec::PrefixCache;
 
-pub(super) fn start(
+/// The oracle, verified; what it speaks.
+pub(super) fn provisioned(
     arm: &Launch,
     ground: &Ground<'_>,
-    checkpoint: &Checkpoint,
-) -> Result<Running, ArmError> {
+) -> Result<(Provisioned, Option<Protocol>), ArmError> {
     let spec = OracleSpec::load(ground.home, &arm.engine).map_err(|error| arm.failed(error))?;
     let protocol = spec.declared.launch.as_ref().map(|launch| launch.protocol);
     let found = provision::provisioned(ground.home, &spec, ground.progress);
     let absent = || ArmError::NotProvisioned { engine: arm.engine.clone() };
     let oracle = found.map_err(|error| arm.failed(error))?.ok_or_else(absent)?;
+    Ok((oracle, protocol))
+}
+
+pub(super) fn start(
+    arm: &Launch,
+    ground: &Ground<'_>,
+    checkpoint: &Checkpoint,
+) -> Result<Running, ArmError> {
+    let (oracle, protocol) = provisioned(arm, ground)?;
     let settings = LaunchSettings {
         threads: arm.threads,
         context: arm.context,

@@ -26,13 +26,11 @@ const ANSWER_BYTES: u64 = 1 << 20;
 /// The name under which it serves.
 const MODEL: &str = "plumb";
 
-/// The binary, and what it says of itself without a model.
+/// The binary. Its bytes are hashed at each start, because a build may replace the file between two.
 #[derive(Debug, Clone)]
 pub struct Plumb {
     /// Where it is.
     pub path: PathBuf,
-    /// SHA-256 of its bytes.
-    pub sha256: String,
 }
 
 impl Plumb {
@@ -40,8 +38,8 @@ impl Plumb {
     pub fn find(named: Option<&Path>) -> Result<Self, ArmError> {
         let beside = || std::env::current_exe().ok().map(|own| own.with_file_name("plumb"));
         let path = named.map(Path::to_path_buf).or_else(beside).unwrap_or_default();
-        match oracles::digest::sha256_file(&path) {
-            Ok((sha256, _)) => Ok(Self { path, sha256 }),
+        match std::fs::File::open(&path) {
+            Ok(_) => Ok(Self { path }),
             Err(error) => Err(ArmError::Binary {
                 reason: format!(
                     "{error}: build it with `cargo build --release`, or name one with --plumb"
@@ -75,8 +73,9 @@ impl Plumb {
         home: &Home,
         checkpoint: &Checkpoint,
     ) -> Result<Running, ArmError> {
-        let info = self.info(&checkpoint.path)?;
         let failed = |reason: String| ArmError::Binary { path: self.path.clone(), reason };
+        let asked = sha256(&self.path).map_err(failed)?;
+        let info = self.info(&checkpoint.path)?;
         let log = logs::create(home, "plumb-serve").map_err(|error| failed(error.to_string()))?;
         let address = free_address().map_err(|error| failed(error.to_string()))?;
         let flags = flags(arm, checkpoint, address);
@@ -86,6 +85,7 @@ impl Plumb {
         command.args(&flags).env_clear().stdout(twin).stderr(output);
         let started = Instant::now();
         let mut group = Group::spawn(&mut command).map_err(|error| failed(error.to_string()))?;
+        let binary_sha256 = running(&group, &asked).map_err(failed)?;
         let failed = |reason: String| ArmError::Plumb { reason, log: log.clone() };
         wait(&mut group, address).map_err(failed)?;
         let server: Value = get(address, "/server_info")
@@ -94,7 +94,7 @@ impl Plumb {
             .map_err(|reason| failed(format!("/server_info: {reason}")))?;
         let prefix_cache = server.pointer("/kv_cache/prefix_caching").and_then(Value::as_bool);
         let identity = json!({
-            "binary_sha256": self.sha256,
+            "binary_sha256": binary_sha256,
             "info": info,
             "flags": portable(&flags, checkpoint),
             "server": told(server),
@@ -112,6 +112,19 @@ impl Plumb {
             _server: Held::Ours(group),
         })
     }
+}
+
+fn sha256(path: &Path) -> Result<String, String> {
+    records::sha256_file(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// The digest of the bytes that really run, which are those that were `asked` what they are.
+fn running(group: &Group, asked: &str) -> Result<String, String> {
+    let runs = sha256(&PathBuf::from(format!("/proc/{}/exe", group.id())))?;
+    if runs == asked {
+        return Ok(runs);
+    }
+    Err(format!("it was replaced while it was started: {asked} was asked what it is, {runs} runs"))
 }
 
 fn flags(arm: &Launch, checkpoint: &Checkpoint, address: SocketAddr) -> Vec<String> {
@@ -191,4 +204,22 @@ fn ask(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let mut answer = String::new();
     stream.take(ANSWER_BYTES).read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A build that replaces the file between the question and the start is seen in the bytes that run.
+    #[test]
+    fn what_runs_is_what_was_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb");
+        std::fs::copy("/bin/sleep", &path).unwrap();
+        let asked = sha256(&path).unwrap();
+        let group = Group::spawn(Command::new(&path).arg("60")).unwrap();
+        assert_eq!(running(&group, &asked), Ok(asked));
+        let refused = running(&group, "another").unwrap_err();
+        assert!(refused.starts_with("it was replaced while it was started"), "{refused}");
+    }
 }

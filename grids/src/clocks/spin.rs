@@ -3,24 +3,32 @@
 //! Many virtual machines show neither a clock frequency nor cycle counters. A chain of integer operations, each of which needs the
 //! result of the one before, takes a fixed number of cycles: so its time against the monotonic clock moves as the core clock moves,
 //! and as much as other work takes the core away. It says whether two legs ran at the same speed, not at which.
+//!
+//! A sample lasts a tenth of a second because the rule that judges it, V-CLOCK-SPREAD, is about samples at 10 Hz: what a GPU's sampler
+//! reads is a clock that the driver reports ten times a second, and a bound on the spread of such readings says nothing of shorter
+//! ones. Over a few milliseconds a virtual machine that does nothing else spreads by 7 to 26 %, by every timer and neighbour of its
+//! host; what a leg of seconds feels of that is its mean.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::clocks::bound::CLOCK_SPREAD_PERCENT;
+use crate::clocks::bound::{BUSY_SAMPLES, CLOCK_SPREAD_PERCENT, GPU_HERTZ};
 use crate::statistics::{Summary, summary};
 
-/// Fewer samples than this do not describe a window.
-pub const SAMPLES: usize = 60;
-/// Steps of the chain in one sample: a few milliseconds, long against the clock's own cost.
-pub const STEPS: u64 = 2_000_000;
+/// How long a sample lasts: the period of the GPU's sampler.
+pub const SAMPLE: Duration = Duration::from_millis(1_000 / GPU_HERTZ as u64);
+/// Samples before a leg, and as many after it: together the busy samples that V-CLOCK-COVER asks for.
+pub const SAMPLES: usize = BUSY_SAMPLES / 2;
+/// Steps between two looks at the clock: some milliseconds, long against what a look costs, short against a sample.
+const STEPS: u64 = 1_000_000;
+
 /// A window of spins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spin {
-    /// Steps in one sample.
-    pub steps: u64,
+    /// How long a sample lasted at least, in milliseconds.
+    pub sample_ms: u64,
     /// Nanoseconds of one step over the samples.
     pub step_ns: Summary,
 }
@@ -32,24 +40,30 @@ impl Spin {
     }
 }
 
-/// Spins for `samples` samples. `None` when the clock did not move.
-pub fn measure(samples: usize, steps: u64) -> Option<Spin> {
-    Some(Spin { steps, step_ns: summary(&sample(samples, steps))? })
+/// Spins for `samples` samples that last `each`. `None` when the clock did not move.
+pub fn measure(samples: usize, each: Duration) -> Option<Spin> {
+    let step_ns = summary(&sample(samples, each))?;
+    Some(Spin { sample_ms: each.as_millis() as u64, step_ns })
 }
 
-/// Nanoseconds of one step in each of `samples` samples, after a warm-up of a tenth as many.
-pub fn sample(samples: usize, steps: u64) -> Vec<f64> {
+/// Nanoseconds of one step in each of `samples` samples that last `each` and a little more, after a warm-up of a tenth as many.
+pub fn sample(samples: usize, each: Duration) -> Vec<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15;
+    let mut one = || {
+        let (start, mut steps) = (Instant::now(), 0);
+        loop {
+            state = black_box(chain(black_box(state), STEPS));
+            steps += STEPS;
+            let elapsed = start.elapsed();
+            if elapsed >= each {
+                return elapsed.as_nanos() as f64 / steps as f64;
+            }
+        }
+    };
     for _ in 0..samples / 10 {
-        state = chain(state, steps);
+        one();
     }
-    (0..samples)
-        .map(|_| {
-            let start = Instant::now();
-            state = black_box(chain(black_box(state), steps));
-            start.elapsed().as_nanos() as f64 / steps as f64
-        })
-        .collect()
+    (0..samples).map(|_| one()).collect()
 }
 
 /// `steps` rounds of Marsaglia's xorshift64 (13, 7, 17): six dependent operations each, never zero for a start that is not.
@@ -76,7 +90,7 @@ mod tests {
     #[test]
     fn a_window_is_judged_by_its_spread() {
         let with = |spread_percent| Spin {
-            steps: 1,
+            sample_ms: 100,
             step_ns: Summary { n: 2, min: 1.0, median: 1.0, mean: 1.0, max: 1.0, spread_percent },
         };
         assert!(with(5.0).is_steady());
@@ -84,10 +98,19 @@ mod tests {
         assert!(!with(f64::NAN).is_steady());
     }
 
+    /// Fifteen before and fifteen after are the thirty of V-CLOCK-COVER, each a reading at the GPU sampler's rate.
+    #[test]
+    fn a_window_covers_what_the_rules_ask_for() {
+        assert_eq!((2 * SAMPLES, SAMPLE.as_millis()), (30, 100));
+        let start = Instant::now();
+        assert_eq!(sample(3, SAMPLE).len(), 3);
+        assert!(start.elapsed() >= 3 * SAMPLE, "a sample lasts by time, however fast the core is");
+    }
+
     #[test]
     fn measures_something() {
-        let spin = measure(5, 10_000).unwrap();
-        assert_eq!(spin.step_ns.n, 5);
-        assert_eq!(measure(0, 10_000), None);
+        let spin = measure(5, Duration::from_millis(1)).unwrap();
+        assert_eq!((spin.step_ns.n, spin.sample_ms), (5, 1));
+        assert_eq!(measure(0, SAMPLE), None);
     }
 }

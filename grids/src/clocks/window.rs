@@ -39,11 +39,11 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens one: spins for about half a second, then reads the counters and starts the GPU's sampler.
+    /// Opens one: spins for a second and a half, then reads the counters and starts the GPU's sampler.
     #[expect(clippy::self_named_constructors, reason = "a window is opened, and then it is open")]
     pub fn open() -> Self {
         Self {
-            spin: spin::sample(spin::SAMPLES, spin::STEPS),
+            spin: spin::sample(spin::SAMPLES, spin::SAMPLE),
             available_kib: available_kib(),
             census: Census::take(),
             sampler: Sampler::start(),
@@ -59,7 +59,7 @@ impl Open {
         let foreign = census.map(|(before, after)| after.foreign_since(&before, ours));
         let available_after_kib = available_kib();
         Window {
-            spins: vec![self.spin, spin::sample(spin::SAMPLES, spin::STEPS)],
+            spins: vec![self.spin, spin::sample(spin::SAMPLES, spin::SAMPLE)],
             before: self.before,
             after,
             foreign,

@@ -60,13 +60,16 @@ pub enum CommandError {
     State(#[from] crate::series::StateError),
     /// What is known of the arms of a series.
     #[error(transparent)]
-    Known(#[from] crate::conduct::known::KnownError),
+    Known(#[from] crate::series::KnownError),
     /// The record of a series.
     #[error(transparent)]
     Recording(#[from] crate::recording::RecordingError),
     /// The store of records.
     #[error(transparent)]
     Store(#[from] records::StoreError),
+    /// What records are compared with.
+    #[error(transparent)]
+    Present(#[from] oracles::present::PresentError),
     /// The scheduler.
     #[error(transparent)]
     Slurm(#[from] crate::slurm::SlurmError),

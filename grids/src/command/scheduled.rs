@@ -1,7 +1,7 @@
 //! A series on other machines: its cells go to a scheduler, and their outcomes come back by the folder of the series.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use oracles::Progress;
 
 use super::{CommandError, complain};
 use crate::load::interrupt;
-use crate::series::{Plan, State};
-use crate::slurm::queue::{Element, States};
+use crate::series::{Ended, Outcome, Plan, State, harness, state};
 use crate::slurm::script::Job;
-use crate::slurm::{Array, Partition};
+use crate::slurm::{Array, Partition, Watch};
 
 /// How often the queue is asked.
 const POLL: Duration = Duration::from_secs(2);
+/// How often the scheduler is asked to cancel.
+const CANCELS: u32 = 15;
 
 /// Where to.
 pub(super) struct On<'a> {
@@ -33,9 +34,11 @@ pub(super) fn conduct(
     on: &On<'_>,
     arguments: &[String],
 ) -> Result<(State, bool), CommandError> {
+    harness::keep(on.folder, &harness::own()?)?;
     let state = State::open(on.folder, plan)?;
-    let before = state.pending(plan).count();
-    if before == 0 {
+    // Skipped legs are run where their arm has come, which the allocations see.
+    let is_to_run = |outcome: &Outcome| matches!(outcome.ended, Ended::Skipped(_));
+    if state.pending(plan).next().is_none() && !state.outcomes().values().any(is_to_run) {
         return Ok((state, false));
     }
     let folder = std::path::absolute(on.folder).map_err(|source| file(on.folder, source))?;
@@ -59,38 +62,63 @@ pub(super) fn conduct(
         job.allocations,
         logs.display()
     ));
-    let mut stage = Progress::stderr().steps("legs", Some(before as u64));
-    let mut last = States::new();
-    loop {
-        let states = array.states()?;
-        // What Slurm has forgotten ended some minutes ago.
-        let have_ended = states.values().all(Element::has_ended);
-        for (index, element) in states {
-            if last.get(&index) != Some(&element) {
-                complain(&format!("allocation {index}: {element}"));
-            }
-            last.insert(index, element);
-        }
-        let state = State::open(on.folder, plan)?;
-        stage.set((before - state.pending(plan).count().min(before)) as u64);
-        if have_ended {
-            tell_incomplete(&last, &logs);
-            return Ok((state, false));
-        }
-        if stop.load(Ordering::SeqCst) {
-            array.cancel()?;
-            return Ok((State::open(on.folder, plan)?, true));
-        }
-        thread::sleep(POLL);
+    let mut watch = Watch::new(job.allocations);
+    let followed = follow(&array, &mut watch, plan, on.folder, stop);
+    if !matches!(followed, Ok(true)) {
+        // Whatever made us leave, nothing of ours stays in the queue.
+        cancel(&array)?;
     }
-}
-
-/// The allocations that did not come to their end, each with its log.
-fn tell_incomplete(states: &States, logs: &Path) {
-    for (index, element) in states.iter().filter(|(_, element)| !element.is_complete()) {
+    let has_ended = followed?;
+    for (index, element) in watch.incomplete().filter(|_| has_ended) {
         let log = logs.join(format!("{index}.log"));
         complain(&format!("allocation {index} ended as {element}: {}", log.display()));
     }
+    Ok((State::open(on.folder, plan)?, !has_ended))
+}
+
+/// Waits until every element has ended; `false` where the user wants to stop before.
+fn follow(
+    array: &Array,
+    watch: &mut Watch,
+    plan: &Plan,
+    folder: &Path,
+    stop: &AtomicBool,
+) -> Result<bool, CommandError> {
+    let mut stage = Progress::stderr().steps("legs", Some(plan.legs.len() as u64));
+    while !stop.load(Ordering::SeqCst) {
+        match array.states() {
+            Ok(states) => {
+                for (index, element) in watch.answered(states) {
+                    complain(&format!("allocation {index}: {element}"));
+                }
+            }
+            Err(error) => {
+                if watch.unanswered() {
+                    return Err(error.into());
+                }
+                if watch.is_newly_unanswered() {
+                    complain(&format!("{error}; asked again"));
+                }
+            }
+        }
+        stage.set(state::count(folder, plan)? as u64);
+        if watch.has_ended() {
+            return Ok(true);
+        }
+        thread::sleep(POLL);
+    }
+    Ok(false)
+}
+
+/// Cancels it; a scheduler that does not answer at once is asked again.
+fn cancel(array: &Array) -> Result<(), CommandError> {
+    for _ in 1..CANCELS {
+        if array.cancel().is_ok() {
+            return Ok(());
+        }
+        thread::sleep(POLL);
+    }
+    Ok(array.cancel()?)
 }
 
 fn file(path: &Path, source: std::io::Error) -> CommandError {

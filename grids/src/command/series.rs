@@ -8,18 +8,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use oracles::{Home, Progress};
 use records::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
 use crate::arm::{Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
-use crate::conduct::known::{self, KnownArms};
 use crate::conduct::{Setting, conduct, raw};
-use crate::correct::Agreement;
+use crate::correct::{Agreement, Correctness, correctness};
 use crate::load::interrupt;
-use crate::recording::{self, CellAnswers, Correctness, Finished};
-use crate::series::{self, Plan, State};
+use crate::recording::{self, CellAnswers, Finished, Recorded};
+use crate::series::{self, Hosts, KnownArms, Plan, State, harness, known, machine};
 use crate::slurm::{Partition, Share};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
 use crate::verdict::{self, Report, Verdict, Word};
@@ -109,42 +108,73 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     for torn in state.torn() {
         complain(&format!("{} was no outcome and is set aside", torn.display()));
     }
-    let judged = judged(&home, &plan, &folder, &state)?;
-    let left = state.pending(&plan).count();
-    if is_interrupted || left > 0 {
-        complain(&format!("{left} legs are still to go; the same command goes on"));
-    } else if !arguments.judge {
-        let finished = judged.finished(&named, &plan, &state, arguments.narrowed_by());
-        let store = Store::open(home.root.join("records"))?;
-        complain(&format!("record {}", recording::record(&store, &finished)?.display()));
-    }
-    let Judged { report, answers, correctness, .. } = &judged;
-    if arguments.json {
-        print_json(&json!({
-            "report": report, "answers": answers, "correctness": correctness, "series": folder,
-        }))?;
-    } else {
-        print(&told(&plan, &judged))?;
-    }
+    let judged = judged(&home, &plan, &folder, &state, arguments.narrowed_by())?;
+    // The words first: whatever becomes of the record, they were measured.
+    let shown = judged.show(&plan, &folder, arguments.json);
     complain(&format!("the series lies in {}", folder.display()));
-    Ok(report.word().exit_status())
+    let word = judged.report.word();
+    let is_stopped = is_interrupted || interrupt::is_set();
+    match unrecorded(state.pending(&plan).count(), is_stopped, word) {
+        Some(why) => complain(&why),
+        None if arguments.judge => {}
+        None => {
+            let finished = judged.finished(&named, &plan, &state);
+            let store = Store::open(home.root.join("records"))?;
+            complain(&match recording::record(&store, &folder, &finished)? {
+                Recorded::Now(id) => format!("record {id}"),
+                Recorded::Before(id) => format!("recorded already, as {id}"),
+            });
+        }
+    }
+    shown?;
+    Ok(if is_stopped { ERROR } else { word.exit_status() })
+}
+
+/// Why a series does not go on record yet, and what to do about it: legs are left, the user stopped it, even after the last leg, or
+/// nothing was compared.
+fn unrecorded(left: usize, is_stopped: bool, word: Word) -> Option<String> {
+    if left > 0 {
+        Some(format!("{left} legs are still to go; the same command goes on"))
+    } else if is_stopped {
+        Some("stopped before it was recorded; the same command records it".to_owned())
+    } else if word == Word::Skipped {
+        let why = "nothing was compared, so that nothing is recorded; the same command goes on once what is missing is here";
+        Some(why.to_owned())
+    } else {
+        None
+    }
 }
 
 /// A series with its words.
 struct Judged {
     arms: KnownArms,
+    hosts: Hosts,
+    /// SHA-256 of the program that conducted it.
+    harness_sha256: String,
+    /// The flags by which the plan is not the spec's own.
+    narrowed: Vec<String>,
     correctness: Correctness,
     answers: Vec<CellAnswers>,
     report: Report,
 }
 
 /// The words of what is on disk, by it and by what is on record of our arms.
-fn judged(home: &Home, plan: &Plan, folder: &Path, state: &State) -> Result<Judged, CommandError> {
-    let arms = known::read(folder)?;
+fn judged(
+    home: &Home,
+    plan: &Plan,
+    folder: &Path,
+    state: &State,
+    narrowed: Vec<String>,
+) -> Result<Judged, CommandError> {
+    let (arms, hosts) = (known::read(folder)?, machine::read(folder)?);
+    let harness_sha256 = harness::read(folder)?.unwrap_or_default();
     let records = Store::open(home.root.join("records"))?.read_all()?;
-    let correctness = recording::correctness(plan, &arms, &records);
-    let report = verdict::judge(plan, state.outcomes()).under(plan, &correctness.standing);
-    Ok(Judged { arms, correctness, answers: answers(plan, folder)?, report })
+    let present = oracles::present::present(home)?;
+    let outcomes = state.outcomes();
+    let correctness = correctness(plan, &arms, outcomes, &records, &present);
+    let report = verdict::judge(plan, outcomes).under(plan, &correctness.standing);
+    let answers = answers(plan, folder)?;
+    Ok(Judged { arms, hosts, harness_sha256, narrowed, correctness, answers, report })
 }
 
 impl Judged {
@@ -153,20 +183,36 @@ impl Judged {
         named: &'a NamedSpec,
         plan: &'a Plan,
         state: &'a State,
-        narrowed: Vec<String>,
     ) -> Finished<'a> {
         let command = ["cargo grid", named.spec.verb(), &named.name].map(str::to_owned);
         Finished {
             spec: &named.text,
             plan,
-            is_as_declared: narrowed.is_empty(),
+            is_as_declared: self.narrowed.is_empty(),
             outcomes: state.outcomes(),
+            hosts: &self.hosts,
+            harness_sha256: &self.harness_sha256,
             arms: &self.arms,
             correctness: &self.correctness,
             answers: &self.answers,
             report: &self.report,
-            reproduce: command.into_iter().chain(narrowed).collect::<Vec<_>>().join(" "),
+            reproduce: command
+                .into_iter()
+                .chain(self.narrowed.iter().cloned())
+                .collect::<Vec<_>>()
+                .join(" "),
         }
+    }
+
+    fn show(&self, plan: &Plan, folder: &Path, as_json: bool) -> Result<(), CommandError> {
+        if as_json { print_json(&self.json(folder)) } else { print(&told(plan, self)) }
+    }
+
+    fn json(&self, folder: &Path) -> Value {
+        json!({
+            "report": self.report, "answers": self.answers, "correctness": self.correctness,
+            "narrowed": self.narrowed, "is_as_declared": self.narrowed.is_empty(), "series": folder,
+        })
     }
 }
 
@@ -336,7 +382,15 @@ fn told(plan: &Plan, judged: &Judged) -> String {
         }
         text.push('\n');
     }
-    text + &verdict::text::report(report)
+    text += &verdict::text::report(report);
+    if !judged.narrowed.is_empty() {
+        let _ = writeln!(
+            text,
+            "narrowed by {}: not the grid as it is declared",
+            judged.narrowed.join(" ")
+        );
+    }
+    text
 }
 
 /// A word, and the ratio only where there is one.
@@ -360,4 +414,48 @@ fn coloured(word: Word) -> String {
         _ => 33,
     };
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::fixture::{Model, PARITY, ab, simulate};
+
+    #[test]
+    fn what_does_not_go_on_record() {
+        let why = |left, is_stopped, word| unrecorded(left, is_stopped, word).unwrap_or_default();
+        assert!(why(3, false, Word::Inconclusive).starts_with("3 legs are still to go"));
+        assert!(why(0, true, Word::Pass).starts_with("stopped"), "after the last leg as well");
+        assert!(why(0, false, Word::Skipped).starts_with("nothing was compared"));
+        assert_eq!(Word::Skipped.exit_status(), 5);
+        for word in [Word::Pass, Word::Void, Word::Inconclusive] {
+            assert_eq!(unrecorded(0, false, word), None);
+        }
+    }
+
+    #[test]
+    fn a_narrowed_series_says_so() {
+        let plan = ab(&PARITY);
+        let outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
+        let of = |narrowed: &[&str]| Judged {
+            arms: KnownArms::new(),
+            hosts: Hosts::new(),
+            harness_sha256: String::new(),
+            narrowed: narrowed.iter().map(|flag| (*flag).to_owned()).collect(),
+            correctness: Correctness::default(),
+            answers: vec![],
+            report: verdict::judge(&plan, &outcomes),
+        };
+        assert!(!told(&plan, &of(&[])).contains("narrowed"));
+        let text = told(&plan, &of(&["--pairs", "2"]));
+        assert!(
+            text.ends_with("narrowed by --pairs 2: not the grid as it is declared\n"),
+            "{text}"
+        );
+        let json = of(&["--pairs", "2"]).json(Path::new("series"));
+        assert_eq!(
+            (&json["is_as_declared"], &json["narrowed"][0]),
+            (&json!(false), &json!("--pairs"))
+        );
+    }
 }

@@ -38,6 +38,11 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Of a leg whose server was gone. Whoever stops us may have stopped the server too: then it is no failure, and not kept.
+    fn refused(why: String, is_stopping: bool) -> Self {
+        Self { is_interrupted: is_stopping, ..Self::bare(Ended::Failed(why)) }
+    }
+
     /// Of a leg that was not begun.
     pub fn bare(ended: Ended) -> Self {
         Self {
@@ -94,8 +99,9 @@ pub fn measure(
         Ok(outcome) => outcome,
         // The server is gone: the leg failed. Anything else is ours to mend.
         Err(crate::load::plan::LoadError::Connect { address, source }) => {
-            let failed = Ended::Failed(format!("nobody listens at {address}: {source}"));
-            return Ok(Measured { workload_sha256, ..Measured::bare(failed) });
+            let why = format!("nobody listens at {address}: {source}");
+            let is_stopping = setting.stop.load(Ordering::SeqCst);
+            return Ok(Measured { workload_sha256, ..Measured::refused(why, is_stopping) });
         }
         Err(error) => return Err(error.into()),
     };
@@ -149,4 +155,16 @@ fn clock(busy: &Busy, source: Source) -> Option<Clock> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let median = statistics::percentile(&values, 50.0)?;
     mean.is_finite().then_some(Clock { mean, median })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_gone_while_we_stop_did_not_fail() {
+        let of = |is_stopping| Measured::refused("gone".to_owned(), is_stopping);
+        assert!(of(true).is_interrupted && !of(false).is_interrupted);
+        assert_eq!(of(false).ended, Ended::Failed("gone".to_owned()));
+    }
 }

@@ -6,11 +6,9 @@
 //! | [`servers`] | starts each arm once a session and keeps it |
 //! | [`leg`] | one load on one arm, between an opened and a closed window |
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
-//! | [`known`] | who the arms of a series are |
 //! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
 
-pub mod known;
 pub mod leg;
 pub mod metrics;
 pub mod quiet;
@@ -25,7 +23,10 @@ use std::time::{Duration, Instant};
 use crate::arm::{ArmError, Ground};
 use crate::clocks::judge::clock::Source;
 use crate::load::plan::LoadError;
-use crate::series::{Ended, Leg, Lock, LockError, Outcome, Plan, State, StateError, lock};
+use crate::series::{
+    Ended, KnownError, Leg, Lock, LockError, Outcome, Plan, State, StateError, harness, lock,
+    machine,
+};
 use crate::slurm::Share;
 use crate::spec::ArmSpec;
 use crate::workload::WorkloadError;
@@ -79,7 +80,7 @@ pub enum ConductError {
     Arm(#[from] ArmError),
     /// What is known of an arm, or another arm than the series began with.
     #[error(transparent)]
-    Known(#[from] known::KnownError),
+    Known(#[from] KnownError),
     /// Raw traces cannot be kept or read.
     #[error("raw traces: {path}")]
     Raw {
@@ -96,20 +97,26 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     let sha256 = plan.sha256();
     let holder = format!("grid {}, plan {}", plan.grid, &sha256[..12]);
     let place = Path::new(lock::PLACE);
+    harness::keep(setting.folder, &harness::own()?)?;
+    let ours = setting.share.map_or_else(|| plan.cells.iter().collect(), |share| share.cells(plan));
+    let _cells = Lock::cells(setting.folder, ours.iter().copied(), &holder)?;
     // A share that was given a machine waits for it; a person is told who has it.
     let _lock = match setting.share {
         Some(_) => Lock::wait(place, &holder, LOCK_POLL, setting.stop)?,
         None => Some(Lock::take(place, &holder)?),
     };
     let mut state = State::open(setting.folder, plan)?;
-    let mut pending: Vec<Leg> = state.pending(plan).cloned().collect();
-    if let Some(share) = setting.share {
-        let ours = share.cells(plan);
-        pending.retain(|leg| ours.iter().any(|cell| cell.id == leg.cell));
+    let machine = machine::keep(setting.folder, &machine::Host::capture())?;
+    let mut servers = Servers::new(setting, plan);
+    let is_ours = |leg: &Leg| ours.iter().any(|cell| cell.id == leg.cell);
+    let come = servers.come(&state)?;
+    for leg in state.reopen(plan, is_ours, |leg| come.contains(&leg.arm))? {
+        raw::set_aside(setting.folder, &leg)?;
+        setting.ground.progress.note(&format!("{leg} is run again, with its whole block"));
     }
+    let pending: Vec<Leg> = state.pending(plan).filter(|leg| is_ours(leg)).cloned().collect();
     let unrest =
         if pending.is_empty() { None } else { quiet::wait(setting.ground.progress, setting.stop) };
-    let mut servers = Servers::new(setting, plan);
     let mut stage = setting.ground.progress.steps("legs", Some(pending.len() as u64));
     // A series that goes on continues its own time: the pause between two sittings is not part of it.
     let earlier = state.outcomes().values().map(|outcome| outcome.at_s).fold(0.0, f64::max);
@@ -128,6 +135,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         if ended.is_interrupted {
             break;
         }
+        state.vacant(leg)?;
         if let Some(raw) = &ended.raw {
             raw::keep(setting.folder, &leg.id, raw)?;
         }
@@ -139,6 +147,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
             violations: ended.violations.into_iter().chain(unrest.clone()).collect(),
             workload_sha256: ended.workload_sha256,
             clock: ended.clock,
+            machine: machine.clone(),
         };
         state.keep(plan, &leg.id, outcome)?;
         if died {

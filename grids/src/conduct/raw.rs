@@ -14,6 +14,7 @@ use crate::clocks::window::Window;
 use crate::correct::agreement::Said;
 use crate::load::account::AccountSummary;
 use crate::load::trace::Trace;
+use crate::series::{StateError, state};
 
 /// A leg as it came.
 #[derive(Debug, Serialize)]
@@ -36,7 +37,8 @@ struct Answers {
     said: Vec<Said>,
 }
 
-/// Writes it whole beside its place, then into it. A leg that is run again after a kill writes it again.
+/// Writes it whole beside its place, then into it. A leg that was killed before it had an outcome, and is run again, writes it again;
+/// the caller has made sure that there is no outcome.
 pub fn keep(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductError> {
     let path = path(folder, leg);
     let beside = path.with_extension("gz.new");
@@ -62,6 +64,12 @@ pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError>
     let answers: Answers = serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
         .map_err(|error| failed(error.into()))?;
     Ok(Some(answers.said))
+}
+
+/// Sets aside what was kept of a leg that is run again.
+pub fn set_aside(folder: &Path, leg: &str) -> Result<(), StateError> {
+    let path = path(folder, leg);
+    if path.exists() { state::set_aside(&path, "again").map(drop) } else { Ok(()) }
 }
 
 fn path(folder: &Path, leg: &str) -> PathBuf {

@@ -1,12 +1,11 @@
 //! The servers of a session: each arm is started when a leg first asks for it, and all of them are stopped before the next session
 //! starts them anew. A null arm's twin is its arm once more, on the same server: what differs is its place in the block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::known::{self, Known};
 use super::{ConductError, Setting};
 use crate::arm::{ArmError, Launch, Running};
-use crate::series::{Leg, Plan};
+use crate::series::{Ended, Known, Leg, Plan, State, known};
 
 /// The servers that run.
 pub struct Servers<'a> {
@@ -33,8 +32,7 @@ impl<'a> Servers<'a> {
         if !self.running.contains_key(&arm) {
             let started = match self.start(&arm) {
                 Ok((launch, server)) => {
-                    let known = Known::of(&launch.engine, &launch.checkpoint, &server);
-                    known::keep(self.setting.folder, &arm, &known)?;
+                    known::keep(self.setting.folder, &arm, &Known::of(&launch, &server))?;
                     Ok(server)
                 }
                 Err(error) if error.is_absence() => Err(error.to_string()),
@@ -51,16 +49,42 @@ impl<'a> Servers<'a> {
         self.running.remove(&arm);
     }
 
+    /// The arms with skipped legs of which nothing is missing any more.
+    pub fn come(&self, state: &State) -> Result<BTreeSet<String>, ConductError> {
+        let is_skipped = |leg: &&Leg| {
+            let own = state.outcomes().get(&leg.id);
+            own.is_some_and(|own| matches!(own.ended, Ended::Skipped(_)))
+        };
+        let mut here: BTreeMap<&str, bool> = BTreeMap::new();
+        for leg in self.plan.legs.iter().filter(is_skipped) {
+            if !here.contains_key(leg.arm.as_str()) {
+                let launch = self.launch(self.arm(leg))?;
+                here.insert(&leg.arm, launch.missing(&self.setting.ground)?.is_none());
+            }
+        }
+        Ok(here
+            .into_iter()
+            .filter(|(_, is_here)| *is_here)
+            .map(|(arm, _)| arm.to_owned())
+            .collect())
+    }
+
     fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
         if leg.arm == self.plan.null.twin { &self.plan.null.of } else { &leg.arm }
     }
 
     fn start(&self, arm: &str) -> Result<(Launch, Running), ArmError> {
+        let launch = self.launch(arm)?;
+        let running = launch.start(&self.setting.ground)?;
+        Ok((launch, running))
+    }
+
+    fn launch(&self, arm: &str) -> Result<Launch, ArmError> {
         let declared = self.setting.arms.get(arm);
         let declared = declared.ok_or_else(|| ArmError::Undeclared { arm: arm.to_owned() })?;
         let launch = &self.plan.launch;
         let most = self.plan.cells.iter().map(|cell| cell.concurrency).max();
-        let launch = Launch {
+        Ok(Launch {
             engine: declared.engine.clone(),
             binary: declared.binary.clone(),
             checkpoint: declared.checkpoint.clone().unwrap_or_else(|| launch.checkpoint.clone()),
@@ -69,8 +93,6 @@ impl<'a> Servers<'a> {
             prefix_cache: launch.prefix_cache,
             sequences: most.unwrap_or(1),
             arguments: declared.arguments.clone(),
-        };
-        let running = launch.start(&self.setting.ground)?;
-        Ok((launch, running))
+        })
     }
 }

@@ -60,10 +60,12 @@ pub struct Divergence {
 }
 
 impl Agreement {
-    /// Compares answers to the same requests and adds them.
+    /// Compares answers to the same requests and adds them. Both lists are in the order of requests, each at most once.
     pub fn add(&mut self, reference: &[Said], subject: &[Said]) {
+        let mut reference = reference.iter().peekable();
         for ours in subject {
-            let Some(theirs) = reference.iter().find(|said| said.request == ours.request) else {
+            while reference.next_if(|theirs| theirs.request < ours.request).is_some() {}
+            let Some(theirs) = reference.next_if(|theirs| theirs.request == ours.request) else {
                 continue;
             };
             if theirs.ids.is_empty() || ours.ids.is_empty() {

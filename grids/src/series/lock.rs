@@ -1,5 +1,7 @@
 //! One series at a time on a machine: a lock on one file in a folder that every user can write to, held from the first server to the
 //! last. Two locks that do not exclude each other would be none, so that the place is fixed.
+//!
+//! And one sitting at a time at a cell of a series, wherever it runs: a lock on `FOLDER/locks/CELL.lock` for each ([`Lock::cells`]).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -9,6 +11,8 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+
+use super::plan::Cell;
 
 /// The file that is locked.
 pub const PLACE: &str = "/tmp/plumbline-series.lock";
@@ -24,7 +28,7 @@ pub struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Somebody else measures.
-    #[error("another series is at work on this machine: {holder} ({path} is locked)")]
+    #[error("somebody else is at work: {holder} ({path} is locked)")]
     Held {
         /// Who, by its own account.
         holder: String,
@@ -34,7 +38,7 @@ pub enum LockError {
     /// The file cannot be opened, locked or written.
     #[error("cannot {action} {path}")]
     Io {
-        /// `open`, `lock` or `write`.
+        /// `create`, `open`, `lock` or `write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -69,6 +73,22 @@ impl Lock {
         lock.say(&format!("{holder}, process {}\n", std::process::id()))
             .map_err(failed("write"))?;
         Ok(lock)
+    }
+
+    /// Takes the locks of cells of the series in `folder`: all of them, or says who holds one.
+    pub fn cells<'a>(
+        folder: &Path,
+        cells: impl IntoIterator<Item = &'a Cell>,
+        holder: &str,
+    ) -> Result<Vec<Self>, LockError> {
+        let folder = folder.join("locks");
+        std::fs::create_dir_all(&folder).map_err(|source| LockError::Io {
+            action: "create",
+            path: folder.clone(),
+            source,
+        })?;
+        let take = |cell: &Cell| Self::take(&folder.join(format!("{}.lock", cell.id)), holder);
+        cells.into_iter().map(take).collect()
     }
 
     /// Takes the lock as soon as it is free, asking every `poll`; `None` once `stop` is set.
@@ -148,5 +168,19 @@ mod tests {
         drop(first);
         let second = Lock::take(&path, "grid other").unwrap();
         assert_eq!(second.path(), path);
+    }
+
+    /// Two sittings of one series, with shares that overlap: the cell that both have is the first one's.
+    #[test]
+    fn a_cell_is_one_sittings() {
+        let folder = tempfile::tempdir().unwrap();
+        let cell = |concurrency| Cell { id: format!("c{concurrency}"), concurrency };
+        let first = Lock::cells(folder.path(), &[cell(1), cell(8)], "share 0/2").unwrap();
+        assert_eq!(first.len(), 2);
+        let refused = Lock::cells(folder.path(), &[cell(2), cell(8)], "share 1/3").unwrap_err();
+        assert!(refused.to_string().contains("share 0/2"), "{refused}");
+        assert!(Lock::cells(folder.path(), &[cell(2)], "share 1/3").is_ok());
+        drop(first);
+        assert!(Lock::cells(folder.path(), &[cell(8)], "share 1/3").is_ok());
     }
 }

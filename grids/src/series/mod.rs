@@ -7,17 +7,25 @@
 //! | [`order`] | in which order the arms of a block run |
 //! | [`outcome`] | what became of a leg |
 //! | [`state`] | outcomes on disk; a series that was killed goes on |
-//! | [`lock`] | one series at a time on a machine |
+//! | [`known`] | who the arms are |
+//! | [`machine`] | where a leg ran |
+//! | [`harness`] | which program conducts it |
+//! | [`lock`] | one series at a time on a machine, and one sitting at a time at a cell |
 
 pub mod build;
+pub mod harness;
+pub mod known;
 pub mod lock;
+pub mod machine;
 pub mod order;
 pub mod outcome;
 pub mod plan;
 pub mod state;
 
 pub use build::build;
+pub use known::{Known, KnownArms, KnownError};
 pub use lock::{Lock, LockError};
+pub use machine::{Host, Hosts};
 pub use outcome::{Clock, Ended, Outcome, Outcomes};
 pub use plan::{Cell, Comparison, Leg, NULL_ENDING, NullArm, Plan, Role};
 pub use state::{State, StateError};

@@ -25,6 +25,9 @@ pub struct Outcome {
     pub workload_sha256: String,
     /// The clock while it ran; none where no clock can be seen.
     pub clock: Option<Clock>,
+    /// The name of the machine that it ran on ([`super::machine`]); empty where nothing says which.
+    #[serde(default)]
+    pub machine: String,
 }
 
 /// How a leg ended.
@@ -50,6 +53,11 @@ pub struct Clock {
 }
 
 impl Outcome {
+    /// It was measured and broke no rule of its own.
+    pub fn is_clean(&self) -> bool {
+        matches!(self.ended, Ended::Measured(_)) && self.violations.is_empty()
+    }
+
     /// The value of a metric, if the leg ended well and has one that is a positive finite number.
     pub fn metric(&self, name: &str) -> Option<f64> {
         match &self.ended {

@@ -1,17 +1,23 @@
 //! A series on disk: the plan, and one file a leg. A series that was killed goes on with the legs that have no file.
 //!
 //! ```text
-//! FOLDER/plan.json          the plan, in canonical form: its SHA-256 is the plan's
-//! FOLDER/legs/ID.json       the outcome of a leg, after its own SHA-256 on the first line
-//! FOLDER/legs/ID.json.torn  what was found in its place and is none
+//! FOLDER/plan.json           the plan, in canonical form: its SHA-256 is the plan's
+//! FOLDER/legs/ID.json        the outcome of a leg, after its own SHA-256 on the first line
+//! FOLDER/legs/ID.json.torn   what was found in its place and is none
+//! FOLDER/legs/ID.json.again  an outcome whose leg is run again, with its whole block
 //! ```
 //!
-//! A file is written whole beside its place, flushed to disk, and renamed into it; then the folder is flushed. It is never written
-//! twice.
+//! A file is written whole beside its place, flushed to disk, and linked into it, which fails where something is; then the folder is
+//! flushed. It is never written twice.
 
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::outcome::{Ended, Outcome, Outcomes};
 use super::plan::{Leg, Plan};
@@ -31,7 +37,7 @@ pub enum StateError {
     /// A file cannot be read or written.
     #[error("cannot {action} {path}")]
     Io {
-        /// `create`, `read`, `write`, `rename` or `flush`.
+        /// `create`, `read`, `write`, `link`, `rename` or `flush`.
         action: &'static str,
         /// Which.
         path: PathBuf,
@@ -49,6 +55,18 @@ pub enum StateError {
         /// SHA-256 of the plan asked for.
         expected: String,
         /// SHA-256 of what is there.
+        found: String,
+    },
+    /// Another program began the series.
+    #[error(
+        "{path} names the `grid` that began this series, {found}; this one is {expected}: a load from two programs is not one series, begin another with --series DIR"
+    )]
+    OtherHarness {
+        /// The file.
+        path: PathBuf,
+        /// SHA-256 of this program.
+        expected: String,
+        /// SHA-256 of the one that began it.
         found: String,
     },
     /// The leg is not in the plan.
@@ -78,18 +96,13 @@ impl State {
         std::fs::create_dir_all(&legs).map_err(failed("create", &legs))?;
         let path = folder.join("plan.json");
         let expected = plan.sha256();
-        match std::fs::read(&path) {
-            Ok(bytes) => {
-                let found = records::sha256_hex(&bytes);
-                if found != expected {
-                    return Err(StateError::OtherPlan { path, expected, found });
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let text = records::canonical::canonical_json(plan).map_err(std::io::Error::from);
-                write(&path, text.map_err(failed("write", &path))?.as_bytes())?;
-            }
-            Err(source) => return Err(failed("read", &path)(source)),
+        if !path.exists() {
+            publish(&path, canonical(&path, plan)?.as_bytes())?;
+        }
+        let found = std::fs::read(&path).map_err(failed("read", &path))?;
+        let found = records::sha256_hex(&found);
+        if found != expected {
+            return Err(StateError::OtherPlan { path, expected, found });
         }
         let mut state = Self {
             folder: folder.to_owned(),
@@ -118,15 +131,57 @@ impl State {
         plan.legs.iter().filter(|leg| !self.outcomes.contains_key(&leg.id))
     }
 
+    /// Makes sure that a leg has no outcome yet: what it leaves beside its outcome may be written.
+    pub fn vacant(&self, leg: &Leg) -> Result<(), StateError> {
+        let path = self.file(leg);
+        if path.exists() { Err(StateError::Twice { path }) } else { Ok(()) }
+    }
+
+    /// Sets aside what would keep a block from being measured in one sitting, and gives the ids of those legs: skips of arms that
+    /// are here by now, and the measured part of every block that has a leg to come. A run that failed or broke a rule stays where it
+    /// is, with its block: what is void is never repeated in place.
+    pub fn reopen(
+        &mut self,
+        plan: &Plan,
+        is_ours: impl Fn(&Leg) -> bool,
+        has_come: impl Fn(&Leg) -> bool,
+    ) -> Result<Vec<String>, StateError> {
+        let ours: Vec<&Leg> = plan.legs.iter().filter(|leg| is_ours(leg)).collect();
+        let is_skipped = |outcome: &Outcome| matches!(outcome.ended, Ended::Skipped(_));
+        let skipped = ours
+            .iter()
+            .copied()
+            .filter(|leg| self.outcomes.get(&leg.id).is_some_and(is_skipped) && has_come(leg));
+        let mut aside: Vec<&Leg> = skipped.collect();
+        let is_to_come = |leg: &Leg| {
+            !self.outcomes.contains_key(&leg.id) || aside.iter().any(|again| again.id == leg.id)
+        };
+        let place = |leg: &Leg| leg.block.map(|block| (leg.session, leg.cell.clone(), block));
+        let open: BTreeSet<_> =
+            ours.iter().filter(|leg| is_to_come(leg)).filter_map(|leg| place(leg)).collect();
+        for block in &open {
+            let legs = ours.iter().copied().filter(|leg| place(leg).as_ref() == Some(block));
+            let measured: Vec<(&Leg, &Outcome)> = legs
+                .filter_map(|leg| Some((leg, self.outcomes.get(&leg.id)?)))
+                .filter(|(_, outcome)| !is_skipped(outcome))
+                .collect();
+            if measured.iter().all(|(_, outcome)| outcome.is_clean()) {
+                aside.extend(measured.into_iter().map(|(leg, _)| leg));
+            }
+        }
+        for leg in &aside {
+            set_aside(&self.file(leg), "again")?;
+            self.outcomes.remove(&leg.id);
+        }
+        Ok(aside.into_iter().map(|leg| leg.id.clone()).collect())
+    }
+
     /// Keeps the outcome of a leg, for good. A metric that is no finite number is kept as absent: JSON has none, and to the judge it
     /// is the same.
     pub fn keep(&mut self, plan: &Plan, leg: &str, mut outcome: Outcome) -> Result<(), StateError> {
         let known = plan.legs.iter().find(|own| own.id == leg);
         let known = known.ok_or_else(|| StateError::NoLeg { leg: leg.to_owned() })?;
         let path = self.file(known);
-        if self.outcomes.contains_key(leg) || path.exists() {
-            return Err(StateError::Twice { path });
-        }
         if let Ended::Measured(metrics) = &mut outcome.ended {
             metrics.retain(|_, value| value.is_finite());
         }
@@ -137,7 +192,9 @@ impl State {
         if whole(bytes.as_bytes()).as_ref() != Some(&outcome) {
             return Err(StateError::NotFinite { leg: leg.to_owned() });
         }
-        write(&path, bytes.as_bytes())?;
+        if !publish(&path, bytes.as_bytes())? {
+            return Err(StateError::Twice { path });
+        }
         self.outcomes.insert(leg.to_owned(), outcome);
         Ok(())
     }
@@ -158,9 +215,7 @@ impl State {
             self.outcomes.insert(leg.id.clone(), outcome);
             return Ok(());
         }
-        let aside = free(&path);
-        std::fs::rename(&path, &aside).map_err(failed("rename", &path))?;
-        self.torn.push(aside);
+        self.torn.push(set_aside(&path, "torn")?);
         Ok(())
     }
 }
@@ -173,24 +228,86 @@ fn whole(bytes: &[u8]) -> Option<Outcome> {
     (records::sha256_hex(json.as_bytes()) == digest).then(|| serde_json::from_str(json).ok())?
 }
 
-/// The first name for what is set aside that nothing has.
-fn free(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let numbered = (2..).map(|number| path.with_file_name(format!("{name}.torn{number}")));
-    let mut names = std::iter::once(path.with_file_name(format!("{name}.torn"))).chain(numbered);
-    names.find(|name| !name.exists()).unwrap_or_else(|| path.with_extension("torn"))
+/// How many legs of `plan` have a file in `folder`, which is not opened further: what is told while others work in it.
+pub fn count(folder: &Path, plan: &Plan) -> Result<usize, StateError> {
+    let legs = folder.join("legs");
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(&legs).map_err(failed("read", &legs))? {
+        let name = entry.map_err(failed("read", &legs))?.file_name();
+        names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+    }
+    Ok(plan.legs.iter().filter(|leg| names.contains(&leg.id)).count())
 }
 
-/// Writes a file whole or not at all.
-/// Writes a file of a series whole beside its place, flushes it, and renames it into it.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StateError> {
-    let beside = path.with_extension("new");
-    let mut file = File::create(&beside).map_err(failed("create", &beside))?;
-    file.write_all(bytes).map_err(failed("write", &beside))?;
-    file.sync_all().map_err(failed("flush", &beside))?;
-    std::fs::rename(&beside, path).map_err(failed("rename", &beside))?;
+/// Renames a file to the first free name with that ending, and gives it.
+pub(crate) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf, StateError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let numbered = (2_u32..).map(|number| format!("{name}.{ending}{number}"));
+    let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
+    let mut free = names.map(|name| path.with_file_name(name)).filter(|name| !name.exists());
+    let aside = free.next().unwrap_or_else(|| path.with_extension(ending));
+    std::fs::rename(path, &aside).map_err(failed("rename", path))?;
+    Ok(aside)
+}
+
+/// Puts a file of a series into its place, whole and flushed, unless something is there, which stays; whether it was put. Of several
+/// who try at once, on one machine or many, one succeeds.
+pub(crate) fn publish(path: &Path, bytes: &[u8]) -> Result<bool, StateError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("flush", folder))
+    std::fs::create_dir_all(folder).map_err(failed("create", folder))?;
+    let mut beside = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".new")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(failed("create", path))?;
+    beside.write_all(bytes).map_err(failed("write", path))?;
+    beside.as_file().sync_all().map_err(failed("flush", path))?;
+    match beside.persist_noclobber(path) {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(failed("link", path)(error.error)),
+    }
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("flush", folder))?;
+    Ok(true)
+}
+
+/// The canonical text of what is to lie at `path`.
+pub(crate) fn canonical(path: &Path, value: &impl Serialize) -> Result<String, StateError> {
+    let text = records::canonical::canonical_json(value).map_err(std::io::Error::from);
+    text.map_err(failed("write", path))
+}
+
+/// What the file at `path` holds; `None` where there is none.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StateError> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| failed("read", path)(error.into())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed("read", path)(source)),
+    }
+}
+
+/// Every `NAME.json` of a folder by NAME; nothing where there is no folder.
+pub(crate) fn read_folder<T: DeserializeOwned>(
+    folder: &Path,
+) -> Result<BTreeMap<String, T>, StateError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(source) => return Err(failed("read", folder)(source)),
+    };
+    let mut all = BTreeMap::new();
+    for entry in entries {
+        let path = entry.map_err(failed("read", folder))?.path();
+        let is_one = path.extension().is_some_and(|extension| extension == "json");
+        if let (true, Some(stem)) = (is_one, path.file_stem()) {
+            let stem = stem.to_string_lossy().into_owned();
+            all.extend(read_json(&path)?.map(|value| (stem, value)));
+        }
+    }
+    Ok(all)
 }
 
 /// The error of what was tried with a file.
@@ -224,6 +341,7 @@ mod tests {
             violations: vec![Violation::new(Rule::Failed, "request 3: TimedOut")],
             workload_sha256: "w".to_owned(),
             clock: Some(Clock { mean: 1980.5, median: 1980.0 }),
+            machine: "m".to_owned(),
         }
     }
 
@@ -308,5 +426,59 @@ mod tests {
             .unwrap();
         let again = State::open(folder.path(), &plan).unwrap();
         assert_eq!((again.outcomes().len(), again.torn().len()), (0, 1));
+    }
+
+    /// A block is measured in one sitting: its clean half is set aside, and so is a skip whose arm has come; what is void stays.
+    #[test]
+    fn a_block_is_measured_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan();
+        let mut state = State::open(folder.path(), &plan).unwrap();
+        let block = |number: usize| -> Vec<&Leg> {
+            plan.legs_of("c1").filter(|leg| leg.block == Some(number)).collect()
+        };
+        let clean = Outcome { violations: vec![], ..outcome(&plan) };
+        let skip = || Outcome { ended: Ended::Skipped("not here".to_owned()), ..clean.clone() };
+        // Whole but for a skipped arm; half; half and void.
+        for leg in block(1) {
+            let own = if leg.arm == "vllm-cpu" { skip() } else { clean.clone() };
+            state.keep(&plan, &leg.id, own).unwrap();
+        }
+        state.keep(&plan, &block(2)[0].id, clean.clone()).unwrap();
+        state.keep(&plan, &block(3)[0].id, outcome(&plan)).unwrap();
+        let before = count(folder.path(), &plan).unwrap();
+        assert_eq!(before, block(1).len() + 2);
+        assert!(state.reopen(&plan, |_| false, |_| true).unwrap().is_empty(), "not ours");
+        let again = state.reopen(&plan, |_| true, |_| false).unwrap();
+        assert_eq!(again, [block(2)[0].id.clone()], "the arm has not come");
+        let mut again = state.reopen(&plan, |_| true, |leg| leg.arm == "vllm-cpu").unwrap();
+        again.sort_unstable();
+        let mut expected: Vec<String> = block(1).iter().map(|leg| leg.id.clone()).collect();
+        expected.sort_unstable();
+        assert_eq!(again, expected);
+        assert_eq!(count(folder.path(), &plan).unwrap(), 1);
+        let read = State::open(folder.path(), &plan).unwrap();
+        assert_eq!(read.outcomes().keys().collect::<Vec<_>>(), [&block(3)[0].id]);
+        assert!(folder.path().join(format!("legs/{}.json.again", block(2)[0].id)).exists());
+    }
+
+    /// Two who put the same file at once: one succeeds, and its text stays.
+    #[test]
+    fn a_file_is_put_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("arms/ours.json");
+        let put: Vec<bool> = std::thread::scope(|scope| {
+            let each = |text: String| {
+                let path = &path;
+                scope.spawn(move || publish(path, text.as_bytes()).unwrap())
+            };
+            let all: Vec<_> = (0..8).map(|number| each(number.to_string())).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(put.iter().filter(|put| **put).count(), 1);
+        let winner = put.iter().position(|put| *put).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), winner.to_string());
+        let left = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(left, 1, "nothing is left beside it");
     }
 }

@@ -1,6 +1,7 @@
 //! A job array: submitted, waited for, cancelled. Thin: what is run and what the answers mean is decided elsewhere.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use super::queue::{self, States};
@@ -60,7 +61,7 @@ impl Array {
         Ok(Self { id: id.to_owned() })
     }
 
-    /// How its elements are. Slurm forgets those that ended some minutes ago: they are missing.
+    /// How its elements are. Slurm forgets those that ended some minutes ago: they are missing ([`super::Watch`]).
     pub fn states(&self) -> Result<States, SlurmError> {
         let flags = ["--noheader", "--states=all", "--format=%K|%T|%r", "--job", &self.id];
         let flags = flags.map(str::to_owned);
@@ -84,10 +85,12 @@ impl Array {
     }
 }
 
+/// Runs it in a process group of its own: Ctrl-C is for us, and the question has to be answered all the same.
 fn run(command: &'static str, flags: &[String], input: Option<&str>) -> Result<String, SlurmError> {
     let failed = |source| SlurmError::Run { command, source };
     let mut child = Command::new(command)
         .args(flags)
+        .process_group(0)
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -102,4 +105,18 @@ fn run(command: &'static str, flags: &[String], input: Option<&str>) -> Result<S
         return Err(SlurmError::Refused { command, status: output.status, said });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The question's process leads its own group, so that the terminal's signal does not reach it: fields 1 and 5 of its own stat are
+    /// its id and its group.
+    #[test]
+    fn a_question_is_in_a_group_of_its_own() {
+        let said = run("cat", &["/proc/self/stat".to_owned()], None).unwrap();
+        let fields: Vec<&str> = said.split_whitespace().collect();
+        assert_eq!(fields[0], fields[4], "{said}");
+    }
 }

@@ -7,15 +7,18 @@
 //! | [`share`] | which cells are whose |
 //! | [`script`] | the script of an allocation, and the flags of `sbatch` |
 //! | [`queue`] | what `squeue` says of the array |
+//! | [`watch`] | whether an array has ended, from answers that may fail to come |
 //! | [`mod@array`] | submits, waits, cancels |
 
 pub mod array;
 pub mod queue;
 pub mod script;
 pub mod share;
+pub mod watch;
 
 pub use array::{Array, SlurmError};
 pub use share::Share;
+pub use watch::Watch;
 
 /// The value of `--on`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -76,9 +76,6 @@ fn cells(spec: &Spec) -> Option<String> {
         return Some("`concurrency` lists at least one count, ascending".to_owned());
     }
     let workload = &spec.workload;
-    if workload.shared_prefix_tokens >= workload.prompt_tokens.0 {
-        return Some("[workload] shared-prefix-tokens leaves no prompt of its own".to_owned());
-    }
     let tokens = u64::from(workload.prompt_tokens.0) + u64::from(workload.output_tokens.0);
     let context = u64::from(spec.launch.context.0);
     (tokens > context).then(|| {

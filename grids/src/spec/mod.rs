@@ -134,9 +134,6 @@ pub struct WorkloadSpec {
     pub waves: Positive,
     /// Requests of a leg at least: a percentile needs so many.
     pub least_requests: Positive,
-    /// Tokens that all prompts begin with.
-    #[serde(default)]
-    pub shared_prefix_tokens: u32,
     /// Of the prompts.
     pub seed: u64,
     /// The token ids that prompts are drawn from: all but special ones, which a server may act upon.

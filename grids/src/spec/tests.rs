@@ -69,6 +69,13 @@ fn what_does_not_fit_together_is_said() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
+/// No key is taken that nothing reads: prompts that share a beginning are not among the workloads of a grid.
+#[test]
+fn a_shared_prefix_is_refused() {
+    let found = refused(&with("waves = 2", "waves = 2\nshared-prefix-tokens = 64"));
+    assert!(found.contains("unknown field `shared-prefix-tokens`"), "{found}");
+}
+
 #[test]
 fn looks_that_can_decide_are_taken() {
     let text = with("pairs = 10", "pairs = 20\nlooks = [10, 14]");

@@ -11,10 +11,10 @@ use crate::spec::named;
 use crate::statistics::distribution::normal_quantile;
 
 /// The metric of [`ab`].
-pub(super) const METRIC: &str = "output_tokens_per_s";
+pub(crate) const METRIC: &str = "output_tokens_per_s";
 
 /// `[plan]` and `[[axis]]` of an A/B at one cell.
-pub(super) struct Ab {
+pub(crate) struct Ab {
     pub pairs: u32,
     pub sessions: u32,
     pub looks: &'static str,
@@ -23,12 +23,12 @@ pub(super) struct Ab {
     pub floor: f64,
 }
 
-pub(super) const AB: Ab =
+pub(crate) const AB: Ab =
     Ab { pairs: 10, sessions: 1, looks: "[]", claim: "change", statistic: "location", floor: 0.5 };
-pub(super) const PARITY: Ab = Ab { claim: "parity", ..AB };
+pub(crate) const PARITY: Ab = Ab { claim: "parity", ..AB };
 
 /// The plan of an A/B: `b` over `a`, with the null arm `a-null`.
-pub(super) fn ab(of: &Ab) -> Plan {
+pub(crate) fn ab(of: &Ab) -> Plan {
     let Ab { pairs, sessions, looks, claim, statistic, floor } = of;
     let margin =
         if *claim == "parity" { "margin = { percent = 2.0, because = \"test\" }" } else { "" };
@@ -79,7 +79,7 @@ floor = {{ percent = {floor}, because = "test" }}
 
 /// What ln(metric) of a run is made of.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Model {
+pub(crate) struct Model {
     /// What b is better by.
     pub effect: f64,
     /// Standard deviation from run to run.
@@ -99,7 +99,7 @@ pub(super) struct Model {
 }
 
 /// The outcomes of every leg of a plan.
-pub(super) fn simulate(plan: &Plan, model: &Model, seed: u64) -> Outcomes {
+pub(crate) fn simulate(plan: &Plan, model: &Model, seed: u64) -> Outcomes {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut normal = move || normal_quantile(random.random_range(1e-12..1.0));
     let mut starts: BTreeMap<(u32, &str), f64> = BTreeMap::new();
@@ -134,11 +134,12 @@ fn outcome(plan_sha256: &str, at_s: f64, value: f64, clock: Option<Clock>) -> Ou
         violations: Vec::new(),
         workload_sha256: String::new(),
         clock,
+        machine: "m".to_owned(),
     }
 }
 
 /// Sets the value of a leg.
-pub(super) fn set(outcomes: &mut Outcomes, leg: &Leg, value: f64) {
+pub(crate) fn set(outcomes: &mut Outcomes, leg: &Leg, value: f64) {
     if let Some(Ended::Measured(metrics)) = outcomes.get_mut(&leg.id).map(|own| &mut own.ended) {
         metrics.insert(METRIC.to_owned(), value);
     }

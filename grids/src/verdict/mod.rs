@@ -33,6 +33,7 @@ pub use word::Word;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::bound::CLOCK_OFF_PERCENT;
 use crate::rule::{Rule, Violation};
 use crate::series::{Cell, Comparison, Outcomes, Plan, Role};
 use crate::spec::{Axis, Family};
@@ -107,10 +108,13 @@ impl Verdict {
 }
 
 impl Report {
-    /// The gravest word; nothing judged is nothing passed.
+    /// The gravest word; nothing judged is nothing passed. A series of which a part was skipped establishes nothing as a whole: it is
+    /// SKIPPED only where nothing was compared at all.
     pub fn word(&self) -> Word {
-        let words = self.verdicts.iter().map(Verdict::word);
-        words.max_by_key(|word| word.gravity()).unwrap_or(Word::Skipped)
+        let words = || self.verdicts.iter().map(Verdict::word);
+        let gravest = words().max_by_key(|word| word.gravity()).unwrap_or(Word::Skipped);
+        let is_partly_skipped = words().any(|word| word != Word::Skipped);
+        if gravest == Word::Skipped && is_partly_skipped { Word::Inconclusive } else { gravest }
     }
 }
 
@@ -202,6 +206,13 @@ fn stage(plan: &Plan, plan_sha256: &str, outcomes: &Outcomes, test: &Test<'_>) -
         let few = Reason::Few(Insufficient::Pairs(3));
         match null.ok_or(few).and_then(|null| Ready::of(&scope, axis, comparison, null)) {
             Ok(ready) => looks.push((place, ready)),
+            // Both absolutes of each pair stand; of the comparison nothing is left.
+            Err(Reason::Discarded(pairs)) if pairs == up_to => {
+                let reason = format!(
+                    "the clocks of the arms were apart by more than {CLOCK_OFF_PERCENT} % in each of {pairs} pairs"
+                );
+                return void(vec![Violation::new(Rule::ClockOff, reason)]);
+            }
             Err(reason) => {
                 let to_come = to_come(plan, outcomes, cell, comparison, plan.pairs());
                 return Stage::Settled(
@@ -338,7 +349,7 @@ fn conclude(plan: &Plan, looks: &[(usize, Ready)], level: f64) -> (Judged, Next)
 }
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::bound::CLOCK_OFF_PERCENT;
 use crate::series::{Clock, Comparison, Leg, Outcome, Outcomes, Plan, Role};
 use crate::spec::{Direction, Scale};
 use crate::statistics::pair::{Order, Pair};
-
-/// How far the clocks of a pair's arms may be apart, by mean and by median: time follows the clock 1 to 1 at most, so that this
-/// stays below the least effect that is judged.
-pub const CLOCK_OFF: f64 = 0.01;
 
 /// What is compared: a metric, which way is better, and how it follows the clock.
 #[derive(Debug, Clone, Copy)]
@@ -128,11 +125,13 @@ fn of_runs(
     })
 }
 
+/// V-CLOCK-OFF of one pair, by mean and by median: the pair is discarded. Where every pair that is left is near, so are the medians
+/// and the means of both arms over all of them: nothing further is to be asked of the comparison.
 fn clocks_apart(block: usize, reference: Option<Clock>, subject: Option<Clock>) -> Option<Discard> {
     let (reference, subject) = (reference?, subject?);
     let clock_mean_off = subject.mean / reference.mean - 1.0;
     let clock_median_off = subject.median / reference.median - 1.0;
-    let is_near = |off: f64| off.abs() <= CLOCK_OFF;
+    let is_near = |off: f64| 100.0 * off.abs() <= CLOCK_OFF_PERCENT;
     if is_near(clock_mean_off) && is_near(clock_median_off) {
         None
     } else {

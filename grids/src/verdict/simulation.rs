@@ -172,13 +172,13 @@ fn what_the_clock_did_is_not_the_codes() {
     assert_eq!((slowed.word, slowed.reasons), (Word::Inconclusive, vec![Reason::ClockEffect]));
 }
 
-/// Pairs whose clocks are 2 % apart are discarded, each of them, and leave nothing.
+/// Pairs whose clocks are 2 % apart are discarded, each of them, and leave nothing: V-CLOCK-OFF.
 #[test]
 fn clocks_apart_discard_the_pair() {
     let plan = ab(&AB);
     let report = judge(&plan, &simulate(&plan, &Model { clock: 0.02, ..QUIET }, 1));
-    assert_eq!(report.word(), Word::Inconclusive);
-    assert!(!matches!(report.verdicts[0].judged, Judged::Compared(_)));
+    assert_eq!(report.word(), Word::Void);
+    assert_eq!(report.verdicts[0].rules(), [crate::rule::Rule::ClockOff]);
 }
 
 fn compared(plan: &Plan, model: &Model) -> Compared {

@@ -367,3 +367,48 @@ fn a_family_shares_its_error() {
     assert_eq!(levels.values().filter(|count| **count > 0).count(), 1, "{found:?}");
     assert!(found.iter().any(|(word, _)| word.is_established()), "{found:?}");
 }
+
+/// Legs on two machines, or in two boots of one, are no comparison, and neither are legs of which nothing says where they ran.
+#[test]
+fn a_comparison_is_of_one_machine_and_one_boot() {
+    let plan = ab(&PARITY);
+    let on = |arm: &str, at: usize, machine: &str| {
+        let mut outcomes = simulate(&plan, &model(0.05), 3);
+        let leg = measured(&plan, arm).nth(at).unwrap();
+        outcome(&mut outcomes, leg).machine = machine.to_owned();
+        judge(&plan, &outcomes)
+    };
+    for arm in ["a", "b", "a-null"] {
+        assert_void(&on(arm, 4, "another boot"), Rule::Boot);
+        assert_void(&on(arm, 0, ""), Rule::Boot);
+    }
+    assert_ne!(on("b", 4, "m").word(), Word::Void);
+}
+
+/// Where the clocks of every pair are apart the comparison is void by V-CLOCK-OFF, which the page of the gaps calls DISCARD; a clock
+/// that is seen on one side alone holds nothing apart.
+#[test]
+fn clocks_of_the_arms_are_held_together() {
+    let plan = ab(&PARITY);
+    assert_void(
+        &judge(&plan, &simulate(&plan, &Model { clock: 0.02, ..model(0.0) }, 1)),
+        Rule::ClockOff,
+    );
+    let mut outcomes = simulate(&plan, &model(0.0), 1);
+    let leg = measured(&plan, "b").nth(2).unwrap();
+    outcome(&mut outcomes, leg).clock = None;
+    assert_void(&judge(&plan, &outcomes), Rule::ClockMiss);
+}
+
+/// Two comparisons of which one was skipped: the whole is no pass, and it is not skipped either, because something was compared.
+#[test]
+fn partly_skipped_is_not_established() {
+    let plan = ab(&PARITY);
+    let report = judge(&plan, &simulate(&plan, &model(0.0), 5));
+    let passed = only(&report).clone();
+    let skipped = Verdict { judged: Judged::Skipped(vec!["b".to_owned()]), ..passed.clone() };
+    let of = |verdicts: Vec<Verdict>| Report { verdicts, ..report.clone() }.word();
+    assert_eq!(of(vec![passed.clone()]).exit_status(), 0);
+    assert_eq!(of(vec![passed, skipped.clone()]), Word::Inconclusive);
+    assert_eq!(of(vec![skipped]), Word::Skipped);
+}

@@ -56,6 +56,8 @@ pub fn obstacle(
         }
     }
     broken.extend(workload(&runs));
+    broken.extend(machines(&runs));
+    broken.extend(clocks(&runs));
     (!broken.is_empty()).then_some(Obstacle::Void(broken))
 }
 
@@ -96,6 +98,36 @@ fn workload(runs: &[(&Leg, &Outcome)]) -> Vec<Violation> {
         }
     }
     broken
+}
+
+/// The runs that were begun.
+fn begun<'r, 'a>(
+    runs: &'r [(&'a Leg, &'a Outcome)],
+) -> impl Iterator<Item = (&'a Leg, &'a Outcome)> + 'r {
+    runs.iter().copied().filter(|(_, run)| !matches!(run.ended, Ended::Skipped(_)))
+}
+
+/// V-BOOT: all runs of a comparison at a cell, its null arm's included, were on one machine and in one boot of it, and say so.
+fn machines(runs: &[(&Leg, &Outcome)]) -> Option<Violation> {
+    let mut begun = begun(runs);
+    let (first, outcome) = begun.next()?;
+    let own = outcome.machine.as_str();
+    let reason = if own.is_empty() {
+        format!("nothing says on which machine {} ran", first.id)
+    } else {
+        let (other, _) = begun.find(|(_, outcome)| outcome.machine != own)?;
+        format!("{} ran on another machine than {}, or in another boot of it", other.id, first.id)
+    };
+    Some(Violation::new(Rule::Boot, reason))
+}
+
+/// V-CLOCK-MISS: the clock was seen in all runs or in none; pairs of which it was seen in one run alone could not be held apart.
+fn clocks(runs: &[(&Leg, &Outcome)]) -> Option<Violation> {
+    let measured = || begun(runs).filter(|(_, run)| matches!(run.ended, Ended::Measured(_)));
+    measured().find(|(_, run)| run.clock.is_some())?;
+    let (blind, _) = measured().find(|(_, run)| run.clock.is_none())?;
+    let reason = format!("no clock was seen in {}, and in other runs it was", blind.id);
+    Some(Violation::new(Rule::ClockMiss, reason))
 }
 
 /// Session, whether it is the session's end, block.

@@ -17,5 +17,6 @@ pub use derive::{Cell, derive};
 pub use ledger::{Mismatch, mismatches};
 pub use page::{PageError, check, render_json, render_markdown};
 pub use present::{Present, PresentError};
+pub use state::passing;
 pub use track::{Class, OpenGaps, Track, TrackError};
 pub use word::Word;

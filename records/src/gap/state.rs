@@ -93,6 +93,27 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     }
 }
 
+/// The record by which `gate` passes at the present, as the open-gaps page has it; why it does not otherwise.
+pub fn passing<'a>(
+    gate: &str,
+    records: &'a [Record],
+    present: &Present,
+) -> Result<&'a Record, String> {
+    let found = state(gate, records, present);
+    let why = match found {
+        State::Passed(record) => return Ok(record),
+        State::NotBuilt => return Err("there is no gate of that name".to_owned()),
+        State::NotRun => return Err("not run".to_owned()),
+        State::Void(record) => format!("VOID by {}", record.verdict.rules.join(", ")),
+        State::Failed(_) => "FAIL".to_owned(),
+        State::BelowFloor(_) => "NOT MET".to_owned(),
+        State::Unverified(_, reason) => reason.to_owned(),
+        State::Superseded(_) => "passed against an oracle that is not the pinned one".to_owned(),
+        State::NotEstablished(_) => "NOT ESTABLISHED".to_owned(),
+    };
+    Err(found.record().map_or_else(|| why.clone(), |record| format!("{why} ({})", record.id)))
+}
+
 impl<'a> State<'a> {
     /// The record that gives the state.
     pub(super) fn record(&self) -> Option<&'a Record> {

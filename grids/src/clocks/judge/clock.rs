@@ -1,9 +1,9 @@
-//! V-CLOCK-MISS, -SPREAD, -OFF, -COVER and V-THROTTLE.
+//! V-CLOCK-MISS, -SPREAD, -COVER and V-THROTTLE. V-CLOCK-OFF is asked of pairs, in [`crate::verdict::pairing`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::clocks::bound::{
-    BENIGN_REASONS, BUSY_SAMPLES, BUSY_SECONDS, BUSY_SHARE, CLOCK_OFF_PERCENT, CLOCK_SPREAD_PERCENT,
+    BENIGN_REASONS, BUSY_SAMPLES, BUSY_SECONDS, BUSY_SHARE, CLOCK_SPREAD_PERCENT,
 };
 use crate::clocks::gpu::{Recording, Sample};
 use crate::clocks::window::Window;
@@ -108,24 +108,6 @@ pub fn cover(clock: &Clock) -> Option<Violation> {
     Some(Violation::new(Rule::ClockCover, reason))
 }
 
-/// V-CLOCK-OFF: the arms' medians, and their means, differ by at most [`CLOCK_OFF_PERCENT`] each.
-pub fn off(one: &Clock, other: &Clock) -> Option<Violation> {
-    let (one, other) = (statistics::summary(&one.busy), statistics::summary(&other.busy));
-    let offset = |read: fn(&statistics::Summary) -> f64| match (&one, &other) {
-        (Some(one), Some(other)) => (read(one) - read(other)).abs() / read(other) * 100.0,
-        _ => f64::NAN,
-    };
-    let (median, mean) = (offset(|found| found.median), offset(|found| found.mean));
-    if median <= CLOCK_OFF_PERCENT && mean <= CLOCK_OFF_PERCENT {
-        return None;
-    }
-    let reason = format!(
-        "the arms' clocks differ by {median:.2} % in the median and {mean:.2} % in the mean, of at most \
-         {CLOCK_OFF_PERCENT} % each"
-    );
-    Some(Violation::new(Rule::ClockOff, reason))
-}
-
 /// V-THROTTLE: no busy sample has a reason beyond [`BENIGN_REASONS`], and every one tells its reasons.
 pub fn throttle(gpus: &[Recording]) -> Option<Violation> {
     for Recording { card, samples } in gpus {
@@ -161,22 +143,6 @@ mod tests {
         assert_eq!(fires(vec![1_000.0, 1_000.0, 1_050.1]), Some(Rule::ClockSpread));
         assert_eq!(fires(vec![1_000.0, f64::NAN]), Some(Rule::ClockSpread));
         assert_eq!(fires(vec![]), Some(Rule::ClockSpread));
-    }
-
-    #[test]
-    fn off_in_the_median_or_the_mean() {
-        let flat = |value: f64| clock(vec![value; 5]);
-        assert_eq!(off(&flat(1_000.0), &flat(1_000.0)), None);
-        assert_eq!(off(&flat(1_010.0), &flat(1_000.0)), None, "1.0 %");
-        assert!(off(&flat(1_010.1), &flat(1_000.0)).is_some());
-        assert!(off(&flat(989.0), &flat(1_000.0)).is_some(), "either way");
-        // Excursions below leave the median: the mean is (4 x 1,000 + 940) / 5 = 988.
-        let dips = clock(vec![1_000.0, 1_000.0, 1_000.0, 1_000.0, 940.0]);
-        assert!(
-            off(&dips, &flat(1_000.0)).unwrap().reason.contains("0.00 % in the median and 1.20 %")
-        );
-        assert!(off(&clock(vec![f64::NAN]), &flat(1.0)).is_some());
-        assert!(off(&clock(vec![]), &flat(1.0)).is_some());
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn window(gpus: Vec<Recording>) -> Window {
         ..Counters::default()
     };
     Window {
-        spins: vec![vec![1.9; 60]; 2],
+        spins: vec![vec![1.9; 15]; 2],
         before: counters(1_000, 10),
         after: counters(2_000, 10),
         foreign: Some(Vec::new()),

@@ -37,12 +37,3 @@ pub fn leg(window: Option<&Window>, source: Source, ours: &[u32]) -> Vec<Violati
     }
     found
 }
-
-/// Everything that two arms' windows can break together.
-pub fn arms(one: &[&Window], other: &[&Window], source: Source) -> Vec<Violation> {
-    let all: Vec<&Window> = one.iter().chain(other).copied().collect();
-    [clock::off(&Clock::of(one, source), &Clock::of(other, source)), host::boot(&all)]
-        .into_iter()
-        .flatten()
-        .collect()
-}

@@ -7,9 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::arm::Running;
-use crate::series::StateError;
-use crate::series::state::{failed, write};
+use super::state::{StateError, canonical, publish, read_folder, read_json};
+use crate::arm::{Launch, Running};
 
 /// An arm, as it was when it was first started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +22,8 @@ pub struct Known {
     pub checkpoint: String,
     /// SHA-256 of the checkpoint's bytes.
     pub checkpoint_sha256: String,
+    /// The arguments that its spec adds to its command line.
+    pub arguments: Vec<String>,
     /// Wall time of its first start until it had answered a request, in milliseconds.
     pub ready_ms: u64,
 }
@@ -54,11 +55,12 @@ pub enum KnownError {
 
 impl Known {
     /// What a server that runs is known by.
-    pub fn of(engine: &str, checkpoint: &str, running: &Running) -> Self {
+    pub fn of(launch: &Launch, running: &Running) -> Self {
         Self {
-            engine: engine.to_owned(),
+            engine: launch.engine.clone(),
             identity: settled(&running.identity),
-            checkpoint: checkpoint.to_owned(),
+            checkpoint: launch.checkpoint.clone(),
+            arguments: launch.arguments.clone(),
             checkpoint_sha256: running.checkpoint_sha256.clone(),
             ready_ms: running.ready_ms,
         }
@@ -69,60 +71,42 @@ impl Known {
         self.identity.pointer("/info/source_sha256").and_then(Value::as_str)
     }
 
+    /// The numerics profile, where it is an engine of ours.
+    pub fn profile(&self) -> Option<&str> {
+        self.identity.pointer("/info/profile").and_then(Value::as_str)
+    }
+
     /// The first thing in which it is another than `before`: its key, what it was, what it is.
     fn difference(&self, before: &Self) -> Option<(String, String, String)> {
         let whole = |known: &Self| {
             let checkpoint = format!("{} {}", known.checkpoint, known.checkpoint_sha256);
-            serde_json::json!({ "engine": known.engine, "checkpoint": checkpoint, "identity": known.identity })
+            serde_json::json!({
+                "engine": known.engine, "checkpoint": checkpoint, "identity": known.identity,
+                "arguments": known.arguments,
+            })
         };
         first_difference("", &whole(before), &whole(self))
     }
 }
 
-/// Keeps what an arm is, or holds it against what is kept.
+/// Keeps what an arm is, or holds it against what is kept, by whomever: several shares start their arms at once.
 pub fn keep(folder: &Path, arm: &str, known: &Known) -> Result<(), KnownError> {
-    let folder = folder.join("arms");
-    let path = folder.join(format!("{arm}.json"));
-    if let Some(before) = read_one(&path)? {
-        return match known.difference(&before) {
-            None => Ok(()),
-            Some((what, before, now)) => {
-                Err(KnownError::Changed { arm: arm.to_owned(), what, before, now })
-            }
-        };
+    let path = folder.join("arms").join(format!("{arm}.json"));
+    if publish(&path, canonical(&path, known)?.as_bytes())? {
+        return Ok(());
     }
-    std::fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
-    let text = records::canonical::canonical_json(known).map_err(std::io::Error::from);
-    Ok(write(&path, text.map_err(failed("write", &path))?.as_bytes())?)
+    let before: Option<Known> = read_json(&path)?;
+    match before.and_then(|before| known.difference(&before)) {
+        None => Ok(()),
+        Some((what, before, now)) => {
+            Err(KnownError::Changed { arm: arm.to_owned(), what, before, now })
+        }
+    }
 }
 
 /// Every arm that a series knows.
 pub fn read(folder: &Path) -> Result<KnownArms, KnownError> {
-    let folder = folder.join("arms");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(KnownArms::new()),
-        Err(source) => return Err(failed("read", &folder)(source).into()),
-    };
-    let mut arms = KnownArms::new();
-    for entry in entries {
-        let path = entry.map_err(failed("read", &folder))?.path();
-        let is_arm = path.extension().is_some_and(|extension| extension == "json");
-        if let (true, Some(stem)) = (is_arm, path.file_stem()) {
-            arms.extend(read_one(&path)?.map(|known| (stem.to_string_lossy().into_owned(), known)));
-        }
-    }
-    Ok(arms)
-}
-
-fn read_one(path: &Path) -> Result<Option<Known>, StateError> {
-    match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|error| failed("read", path)(error.into())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(failed("read", path)(source)),
-    }
+    Ok(read_folder(&folder.join("arms"))?)
 }
 
 /// An identity without what every start gives anew: the value behind `--port` in any list of flags.
@@ -166,6 +150,7 @@ mod tests {
             identity: settled(identity),
             checkpoint: "tiny".to_owned(),
             checkpoint_sha256: "c1".to_owned(),
+            arguments: vec![],
             ready_ms: 5,
         }
     }
@@ -183,6 +168,8 @@ mod tests {
             changed.to_string(),
             "arm ours is not what it was when the series began: identity.binary_sha256 was \"b1\", is \"b2\"; begin another series with --series DIR"
         );
+        let with = Known { arguments: vec!["-x".to_owned()], ..of("b1", "80") };
+        assert!(keep(folder.path(), "ours", &with).is_err());
         let arms = read(folder.path()).unwrap();
         assert_eq!(arms["ours"].identity["flags"], json!(["serve", "--port", "-x"]));
     }
@@ -195,5 +182,22 @@ mod tests {
         std::fs::write(folder.path().join("arms/ours.json"), "{").unwrap();
         let found = read(folder.path());
         assert!(matches!(found, Err(KnownError::File(StateError::Io { action: "read", .. }))));
+    }
+
+    /// Shares start the same arm at once: one is kept, and whoever has another is refused.
+    #[test]
+    fn of_two_who_come_at_once_the_other_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let results: Vec<bool> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8)
+                .map(|number| {
+                    let own = known(&json!({ "binary_sha256": format!("b{number}") }));
+                    let folder = folder.path();
+                    scope.spawn(move || keep(folder, "ours", &own).is_ok())
+                })
+                .collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(results.iter().filter(|kept| **kept).count(), 1, "{results:?}");
     }
 }

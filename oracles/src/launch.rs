@@ -25,6 +25,7 @@ mod error;
 mod http;
 mod llama_server;
 mod python;
+mod said;
 mod score;
 mod sglang;
 mod start;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::LaunchError;
 use super::super::http::Http;
+use super::super::said::add_layer;
 use super::super::start::Start;
 use crate::registry::{Device, LaunchSpec};
 use crate::verbs::Identity;
@@ -167,7 +168,8 @@ struct Said {
 
 impl Said {
     /// Reads `system_info:` (threads and CPU features), `llama_context: KEY = VALUE`, the resolved
-    /// flash attention and the types of the KV cache. Of a line that occurs again the last counts.
+    /// flash attention and the types of the KV cache. Of a line that occurs again the last counts; where layers have caches
+    /// of their own, as those with a sliding window have, the types of all count.
     fn parse(log: &str) -> Self {
         let mut said = Self::default();
         for line in log.lines() {
@@ -225,7 +227,7 @@ impl Said {
         for (key, opening) in [("kv_type_k", "K ("), ("kv_type_v", "V (")] {
             let kind = rest.split_once(opening).and_then(|(_, after)| after.split_once(')'));
             if let Some((kind, _)) = kind {
-                self.set(key, kind);
+                add_layer(&mut self.settings, key, kind);
             }
         }
     }
@@ -298,6 +300,18 @@ mod tests {
         let found: Vec<(&str, &str)> =
             said.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(found, expected);
+    }
+
+    /// A model with a sliding window has one cache for the layers with it and one for those without.
+    #[test]
+    fn caches_of_different_types_are_all_told() {
+        let size = |kind: &str| {
+            format!(
+                "I llama_kv_cache: size = 1.00 MiB (8 cells, 2 layers, 1/1 seqs), K ({kind}): 1.00 MiB, V (f16): 1.00 MiB\n"
+            )
+        };
+        let said = Said::parse(&(size("f16") + &size("q8_0") + &size("f16")));
+        assert_eq!((said.setting("kv_type_k"), said.setting("kv_type_v")), ("f16 + q8_0", "f16"));
     }
 
     #[test]

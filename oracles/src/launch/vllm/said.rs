@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::launch::said::add_layer;
+
 /// Keys of the engine's configuration line, `KEY=VALUE, `.
 const CONFIG: [&str; 11] = [
     "dtype",
@@ -45,7 +47,8 @@ pub(super) struct Said {
 
 impl Said {
     /// Reads the engine's configuration line, the resolved backends, the cores, and what became of the compilation.
-    /// Of a line that occurs again the first counts: the engine prints it before anything is computed.
+    /// Of a line that occurs again the first counts: the engine prints it before anything is computed. Layers that attend
+    /// by different backends are told by one line each, and all of them count.
     pub(super) fn parse(log: &str) -> Self {
         let mut said = Self::default();
         for line in log.lines() {
@@ -64,11 +67,13 @@ impl Said {
         } else if let Some((before, _)) = line.split_once(" backend.")
             && let Some((_, name)) = before.split_once("KV cache layout for ")
         {
-            self.set("attention_backend", name);
-        } else if let Some((before, _)) = line.split_once(" attention backend out of")
-            && let Some((_, name)) = before.rsplit_once("Using ")
-        {
-            self.set("attention_backend", name);
+            self.add("attention_backend", name);
+        } else if let Some(name) = using(line, " attention backend out of") {
+            self.add("attention_backend", &name);
+        } else if let Some(name) = using(line, " MoE backend") {
+            self.add("moe_backend", &name);
+        } else if let Some(name) = using(line, " GDN prefill kernel") {
+            self.add("gdn_prefill_kernel", &name);
         } else if let Some((_, cores)) = line.split_once("core ids=[") {
             let cores: Vec<&str> = cores.trim_end().trim_end_matches(']').split(", ").collect();
             self.set("cores", &cores.join(" "));
@@ -117,10 +122,22 @@ impl Said {
         self.settings.entry(key.to_owned()).or_insert_with(|| value.to_owned());
     }
 
+    /// One more value of what may differ from layer to layer.
+    fn add(&mut self, key: &str, value: &str) {
+        add_layer(&mut self.settings, key, value);
+    }
+
     /// The first thing that the log does not say and that an identity needs.
     pub(super) fn missing(&self) -> Option<&'static str> {
         NEEDED.into_iter().find(|key| !self.settings.contains_key(*key))
     }
+}
+
+/// What is used: the text between `Using ` and `what`, without its quotes.
+fn using(line: &str, what: &str) -> Option<String> {
+    let (before, _) = line.split_once(what)?;
+    let (_, name) = before.rsplit_once("Using ")?;
+    Some(name.replace('\'', ""))
 }
 
 /// What follows `start`, up to the comma that ends it; commas inside brackets do not.
@@ -225,6 +242,30 @@ mod tests {
     fn a_cuda_log_names_its_backend() {
         let line = "INFO [cuda.py:1] Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN'].";
         assert_eq!(Said::parse(line).settings["attention_backend"], "FLASH_ATTN");
+    }
+
+    /// A demand for one backend is then not met, instead of being met by the layer that came first.
+    #[test]
+    fn layers_that_attend_by_different_backends_are_all_told() {
+        let line = |name: &str| {
+            format!(
+                "INFO [cuda.py:1] Using {name} attention backend out of potential backends: ['X'].\n"
+            )
+        };
+        let log = line("FLASH_ATTN") + &line("FLASHINFER") + &line("FLASH_ATTN");
+        assert_eq!(Said::parse(&log).settings["attention_backend"], "FLASH_ATTN + FLASHINFER");
+    }
+
+    /// The forms of these lines in vLLM 0.25.0: the names with and without quotes, and the type of the weights between.
+    #[test]
+    fn experts_and_gated_deltas_name_what_computes_them() {
+        let log = "\
+INFO [unquantized.py:203] Using TRITON Unquantized MoE backend out of potential backends: ['TRITON'].\n\
+INFO [nvfp4.py:211] Using 'FLASHINFER_CUTLASS' NvFp4 MoE backend out of potential backends: [].\n\
+INFO [qwen_gdn_linear_attn.py:229] Using Triton/FLA GDN prefill kernel (requested=triton, head_k_dim=128).\n";
+        let said = Said::parse(log).settings;
+        assert_eq!(said["moe_backend"], "TRITON Unquantized + FLASHINFER_CUTLASS NvFp4");
+        assert_eq!(said["gdn_prefill_kernel"], "Triton/FLA");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress.
 
 mod agreement;
+mod aligned;
 mod capture;
+mod ci;
 mod error;
 mod gaps;
 mod list;
@@ -68,15 +70,8 @@ enum Command {
     /// List or provision oracles
     #[command(subcommand)]
     Oracle(OracleCommand),
-    /// Write docs/open-gaps.md from the tracks and the records
-    Gaps {
-        /// Fail when the page is stale or the failing gates are not those that open-gaps.toml lists; write nothing
-        #[arg(long)]
-        check: bool,
-        /// Print the tracks as JSON instead of writing the page
-        #[arg(long, conflicts_with = "check")]
-        json: bool,
-    },
+    /// Write docs/open-gaps.md, docs/benchmark-record.md and docs/tracks/ from the tracks and the records
+    Gaps(gaps::GapsArguments),
     /// Lay the records of several oracles side by side: tokens, near ties, divergence and ranks on the same weights
     Agreement {
         /// The checkpoints
@@ -91,7 +86,7 @@ enum Command {
     },
     /// Look at the records
     #[command(subcommand)]
-    Records(RecordsCommand),
+    Records(records::RecordsCommand),
     /// Derive verdicts again from their evidence alone, and say where a record says otherwise
     Recheck {
         /// Ids of the records
@@ -188,19 +183,6 @@ enum OracleCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum RecordsCommand {
-    /// One line a record, oldest first
-    List,
-    /// One record as JSON
-    Show {
-        /// Its id
-        id: String,
-    },
-    /// Check every record and its evidence against their hashes
-    Verify,
-}
-
 /// Parses the command line, does what it says, and gives the exit status.
 pub fn main() -> u8 {
     let cli = match Cli::try_parse() {
@@ -246,13 +228,11 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
             supply::pack(&context, &name, &into, split)
         }
         Command::Oracle(OracleCommand::Unpack { dir }) => supply::unpack(&context, &dir),
-        Command::Gaps { check, json } => gaps::gaps(&context, check, json),
+        Command::Gaps(arguments) => gaps::gaps(&context, &arguments),
         Command::Agreement { checkpoints, records, json } => {
             agreement::agreement(&context, &checkpoints, records, json)
         }
-        Command::Records(RecordsCommand::List) => records::list(&context),
-        Command::Records(RecordsCommand::Verify) => records::verify(&context),
-        Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),
+        Command::Records(command) => records::run(&context, command),
         Command::Recheck { runs, all } => recheck::recheck(&context, &runs, all),
     }
 }
@@ -273,6 +253,12 @@ impl Context {
 fn print(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
 /// Columns of a table: what a terminal shows at least, and a person reads at most.

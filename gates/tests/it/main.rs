@@ -25,6 +25,8 @@ mod live;
 #[cfg(test)]
 mod recheck;
 #[cfg(test)]
+mod record_store;
+#[cfg(test)]
 mod specs;
 #[cfg(test)]
 mod support;

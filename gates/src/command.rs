@@ -11,6 +11,7 @@ mod prepare;
 mod prove;
 mod recheck;
 mod records;
+mod review;
 mod run;
 mod supply;
 
@@ -87,6 +88,8 @@ enum Command {
     /// Look at the records
     #[command(subcommand)]
     Records(records::RecordsCommand),
+    /// Show why a run has its word, or how a track came to its own, as one HTML file
+    Review(ReviewArguments),
     /// Derive verdicts again from their evidence alone, and say where a record says otherwise
     Recheck {
         /// Ids of the records
@@ -150,6 +153,28 @@ struct ProveArguments {
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ReviewArguments {
+    /// Id of a record or its beginning, `latest:GATE`, or the id of a track
+    #[arg(required_unless_present = "regressions", value_name = "RUN|TRACK")]
+    target: Option<String>,
+    /// Every number of every gate against its own history instead
+    #[arg(long, conflicts_with = "target")]
+    regressions: bool,
+    /// The file to write; by default below the cache
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["serve", "text"])]
+    out: Option<PathBuf>,
+    /// Serve the page on loopback until Ctrl-C instead of writing it
+    #[arg(long)]
+    serve: bool,
+    /// Print it condensed instead
+    #[arg(long, conflicts_with = "serve")]
+    text: bool,
+    /// Folder of the record store; by default records/ of the workspace
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -233,6 +258,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
             agreement::agreement(&context, &checkpoints, records, json)
         }
         Command::Records(command) => records::run(&context, command),
+        Command::Review(arguments) => review::review(&context, &arguments),
         Command::Recheck { runs, all } => recheck::recheck(&context, &runs, all),
     }
 }

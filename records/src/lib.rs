@@ -18,6 +18,8 @@ pub mod pages;
 #[cfg(feature = "query")]
 pub mod query;
 pub mod record;
+#[cfg(feature = "review")]
+pub mod review;
 #[cfg(feature = "query")]
 pub mod samples;
 mod source_digest;

@@ -1,6 +1,8 @@
 //! Raw samples of a series as Parquet, one row a request: the evidence that every number of its cells is computed from.
 
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, Cursor};
+use std::path::Path;
 
 use polars::prelude::{
     Column, DataFrame, DataType, ParquetCompression, ParquetReader, ParquetWriter, PolarsError,
@@ -71,6 +73,9 @@ pub enum SamplesError {
         /// What was expected.
         problem: &'static str,
     },
+    /// The operating system refused the file.
+    #[error("cannot be opened")]
+    Open(#[source] io::Error),
     /// The file is none of ours.
     #[error("samples: not a Parquet file with the columns of a sample")]
     Parquet(#[source] PolarsError),
@@ -123,6 +128,20 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
         })
     };
     (0..frame.height()).map(sample).collect()
+}
+
+/// The rows of a file, as a query reads them: with the columns of a sample and no other.
+pub(crate) fn read_frame(path: &Path) -> Result<DataFrame, SamplesError> {
+    let file = File::open(path).map_err(SamplesError::Open)?;
+    let found = ParquetReader::new(file).finish().map_err(SamplesError::Parquet)?;
+    let empty = frame(&[])?;
+    let column = |expected: &Column| {
+        found.column(expected.name()).and_then(|found| found.cast(expected.dtype()))
+    };
+    let columns = empty.columns().iter().map(column).collect::<Result<Vec<_>, _>>();
+    columns
+        .and_then(|columns| DataFrame::new(found.height(), columns))
+        .map_err(SamplesError::Parquet)
 }
 
 /// The samples as a table. Counts are signed, so that a difference of two may be below zero in a query.

@@ -102,8 +102,10 @@ pub enum CommandError {
     Query(#[from] records::query::QueryError),
     /// This program was built without polars.
     #[cfg(not(feature = "query"))]
-    #[error("this program was built without queries: build it with its default features")]
-    NoQueries,
+    #[error(
+        "this program was built without SQL, which takes long to build. With it:\n\n    cargo query {0}"
+    )]
+    NoQueries(String),
     /// The page of an earlier state of the tree.
     #[error("cannot read {page} at {revision}: {problem}")]
     Base {
@@ -152,6 +154,41 @@ pub enum CommandError {
         #[source]
         source: std::io::Error,
     },
+    /// No record of that gate.
+    #[error("no record is of gate {0}: `gate records list` names them all")]
+    NoRun(String),
+    /// Neither a record nor a track.
+    #[error(
+        "{0} begins no record's id and is no track: `gate records list` names the records, open-gaps.toml the tracks; \
+         the newest record of a gate is latest:GATE"
+    )]
+    NotReviewed(String),
+    /// More than one record.
+    #[error(
+        "{name} begins the ids of {count} records, from {first} to {last}: give more of it, or latest:GATE"
+    )]
+    Several {
+        /// What was given.
+        name: String,
+        /// How many.
+        count: usize,
+        /// The oldest.
+        first: String,
+        /// The newest.
+        last: String,
+    },
+    /// A page for people.
+    #[error("cannot write the page {path}")]
+    ReviewPage {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The page's server.
+    #[error("cannot serve the page on loopback")]
+    Serve(#[source] std::io::Error),
     /// Standard output is gone.
     #[error("cannot write to standard output")]
     Stdout(#[source] std::io::Error),

@@ -27,6 +27,8 @@ mod recheck;
 #[cfg(test)]
 mod record_store;
 #[cfg(test)]
+mod review;
+#[cfg(test)]
 mod specs;
 #[cfg(test)]
 mod support;

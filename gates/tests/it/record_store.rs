@@ -88,6 +88,18 @@ fn a_diff_names_the_fields_and_its_status_says_whether_there_are_any() {
     assert_eq!(word.unwrap()["b"], json!("FAIL"));
 }
 
+/// Without the feature the command to type is told, with what was asked.
+#[cfg(not(feature = "query"))]
+#[test]
+fn a_query_names_the_command_that_can_run_it() {
+    let (workspace, ..) = workspace();
+    let sql = "SELECT gate FROM runs WHERE gate = 'tiny'";
+    let ran = workspace.gate_with(&["records", "query", sql, "--csv"], &[]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    let command = r"cargo query 'SELECT gate FROM runs WHERE gate = '\''tiny'\''' --csv";
+    assert!(ran.stderr.contains(command), "{ran:?}");
+}
+
 #[cfg(feature = "query")]
 #[test]
 fn a_query_is_a_table_lines_of_json_or_csv() {

@@ -2,9 +2,12 @@
 
 mod tables;
 
+use std::path::{Path, PathBuf};
+
 use polars::prelude::{AnyValue, Column, DataType, LazyFrame, PolarsError};
 use polars::sql::SQLContext;
 
+use crate::samples::SamplesError;
 use crate::store::Kept;
 
 /// The samples of one record, as a Parquet file.
@@ -14,8 +17,8 @@ pub struct SampleFile {
     pub run: String,
     /// Its gate or grid.
     pub gate: String,
-    /// A path, or an address that polars reads.
-    pub place: String,
+    /// Where it lies.
+    pub path: PathBuf,
 }
 
 /// A value of a result.
@@ -48,6 +51,15 @@ pub enum QueryError {
     /// The tables could not be made of the records.
     #[error("cannot make the tables of a query")]
     Tables(#[source] PolarsError),
+    /// A file of samples is not what it should be.
+    #[error("{}: cannot be read as samples", .path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: SamplesError,
+    },
     /// The SQL, or what it does.
     #[error("the query has no result: {}\n\nThe tables and their columns:\n{tables}", first_line(.problem))]
     Sql {
@@ -58,18 +70,30 @@ pub enum QueryError {
     },
 }
 
+impl QueryError {
+    fn samples(path: &Path) -> impl Fn(SamplesError) -> Self {
+        move |source| Self::Samples { path: path.to_owned(), source }
+    }
+}
+
 /// Polars adds a backtrace of its plan, which says nothing to who wrote the query.
 fn first_line(error: &PolarsError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
+/// Whether a query may read the table `samples`: its files are large, and no other query waits for them.
+pub fn reads_samples(sql: &str) -> bool {
+    sql.to_ascii_lowercase().contains("samples")
+}
+
 /// Runs SQL over the tables `runs`, `measurements`, `cells` and `samples`.
 pub fn query(records: &[Kept], samples: &[SampleFile], sql: &str) -> Result<Table, QueryError> {
+    let samples = if reads_samples(sql) { samples } else { &[] };
     let tables: Vec<(&str, LazyFrame)> = vec![
         ("runs", tables::runs(records).map_err(QueryError::Tables)?),
         ("measurements", tables::measurements(records).map_err(QueryError::Tables)?),
         ("cells", tables::cells(records).map_err(QueryError::Tables)?),
-        ("samples", tables::samples(samples).map_err(QueryError::Tables)?),
+        ("samples", tables::samples(samples)?),
     ];
     let mut context = SQLContext::new();
     for (name, table) in &tables {

@@ -1,19 +1,14 @@
 //! The tables of a query, made of the records.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use polars::prelude::{
-    Column, DataFrame, Expr, IntoLazy, JoinArgs, JoinType, LazyFrame, PlRefPath, PolarsError,
-    ScanArgsParquet, col, lit,
-};
+use polars::prelude::{Column, DataFrame, IntoLazy, LazyFrame, PlSmallStr, PolarsError, Scalar};
 
-use super::SampleFile;
+use super::{QueryError, SampleFile};
 use crate::record::{CellVerdict, Record};
-use crate::samples;
+use crate::samples::{self, SamplesError};
 use crate::store::Kept;
-
-/// The column in which a scan says which file a row is of; it is in no table.
-const PLACE: &str = "plumbline place";
 
 /// A column of texts, one a row.
 fn text<T>(rows: &[T], name: &str, of: impl Fn(&T) -> Option<String>) -> Column {
@@ -127,34 +122,31 @@ pub(super) fn cells(records: &[Kept]) -> Result<LazyFrame, PolarsError> {
     )
 }
 
-/// One row a request. The files are read when a query needs them, and no more of them than it needs.
-///
-/// They are one scan that is joined with whose they are, instead of a union of scans: counting the rows of a union takes a type
-/// of polars that nothing else here does. A file that two records name is read once, and its rows are of both.
-pub(super) fn samples(files: &[SampleFile]) -> Result<LazyFrame, PolarsError> {
-    let own = lazy(
-        files.len(),
-        vec![
-            text(files, PLACE, |file| Some(file.place.clone())),
-            text(files, "run", |file| Some(file.run.clone())),
-            text(files, "gate", |file| Some(file.gate.clone())),
-        ],
-    )?;
-    let empty =
-        samples::frame(&[]).map_err(|error| PolarsError::ComputeError(error.to_string().into()))?;
-    let mut columns: Vec<Expr> = vec![col("run"), col("gate")];
-    columns.extend(empty.columns().iter().map(|column| col(column.name().clone())));
-    let places: BTreeSet<&str> = files.iter().map(|file| file.place.as_str()).collect();
-    let table = if places.is_empty() {
-        empty.lazy().with_columns([lit("").alias(PLACE)])
-    } else {
-        let args = ScanArgsParquet {
-            glob: false,
-            include_file_paths: Some(PLACE.into()),
-            ..ScanArgsParquet::default()
+/// One row a request. A file that two records name is read once, and its rows are of both.
+pub(super) fn samples(files: &[SampleFile]) -> Result<LazyFrame, QueryError> {
+    let empty = samples::frame(&[]).and_then(|empty| of_record(empty, "", ""));
+    let mut all = empty.map_err(QueryError::samples(Path::new("")))?;
+    let mut read: BTreeMap<&Path, DataFrame> = BTreeMap::new();
+    for SampleFile { run, gate, path } in files {
+        let mut add = || -> Result<(), SamplesError> {
+            if !read.contains_key(path.as_path()) {
+                read.insert(path, samples::read_frame(path)?);
+            }
+            let frame = of_record(read[path.as_path()].clone(), run, gate)?;
+            all.vstack_mut_owned(frame).map(drop).map_err(SamplesError::Parquet)
         };
-        LazyFrame::scan_parquet_files(places.into_iter().map(PlRefPath::new).collect(), args)?
+        add().map_err(QueryError::samples(path))?;
+    }
+    Ok(all.lazy())
+}
+
+/// The rows, with whose they are before them.
+fn of_record(frame: DataFrame, run: &str, gate: &str) -> Result<DataFrame, SamplesError> {
+    let height = frame.height();
+    let whose = |name: &str, value: &str| {
+        Column::new_scalar(name.into(), Scalar::from(PlSmallStr::from_str(value)), height)
     };
-    let key = || [col(PLACE)];
-    Ok(table.join(own, key(), key(), JoinArgs::new(JoinType::Left)).select(columns))
+    let mut columns = vec![whose("run", run), whose("gate", gate)];
+    columns.extend(frame.into_columns());
+    DataFrame::new(height, columns).map_err(SamplesError::Parquet)
 }

@@ -134,7 +134,8 @@ impl Store {
         Ok(())
     }
 
-    fn run_files(&self) -> Result<Vec<PathBuf>, StoreError> {
+    /// The file of every record, oldest first; what is in them is not read.
+    pub fn run_files(&self) -> Result<Vec<PathBuf>, StoreError> {
         let runs = self.runs();
         let mut files = Vec::new();
         for entry in fs::read_dir(&runs).map_err(io_error("list", &runs))? {

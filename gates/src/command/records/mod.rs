@@ -68,8 +68,8 @@ pub(super) struct QueryArguments {
     /// Comma-separated values instead of a table
     #[arg(long)]
     csv: bool,
-    /// Where large evidence lies: a folder or an address that polars reads; by default evidence/ in the cache
-    #[arg(long, value_name = "DIR|URL")]
+    /// Folder of large evidence; by default evidence/ in the cache
+    #[arg(long, value_name = "DIR")]
     store: Option<String>,
 }
 

@@ -2,10 +2,15 @@
 
 use super::{CommandError, Context, QueryArguments};
 
-/// Without polars there is nothing that runs a query.
+/// Without polars there is nothing that runs a query: the command that builds it and asks again.
 #[cfg(not(feature = "query"))]
-pub(super) fn query(_: &Context, _: &QueryArguments) -> Result<u8, CommandError> {
-    Err(CommandError::NoQueries)
+pub(super) fn query(_: &Context, arguments: &QueryArguments) -> Result<u8, CommandError> {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let mut words = vec![quoted(&arguments.sql)];
+    words.extend(arguments.json.then(|| "--json".to_owned()));
+    words.extend(arguments.csv.then(|| "--csv".to_owned()));
+    words.extend(arguments.store.as_deref().map(|folder| format!("--store {}", quoted(folder))));
+    Err(CommandError::NoQueries(words.join(" ")))
 }
 
 #[cfg(feature = "query")]
@@ -14,7 +19,7 @@ pub(super) use with_polars::query;
 #[cfg(feature = "query")]
 mod with_polars {
     use records::number::significant;
-    use records::query::{SampleFile, Table, Value};
+    use records::query::{SampleFile, Table, Value, reads_samples};
     use records::samples::SAMPLES_FILE;
     use records::{Kept, Store};
     use serde_json::{Map, json};
@@ -30,13 +35,10 @@ mod with_polars {
         context: &Context,
         arguments: &QueryArguments,
     ) -> Result<u8, CommandError> {
-        let url = arguments.store.as_deref().filter(|place| place.contains("://"));
-        let url = url.filter(|place| !place.starts_with("file://"));
-        let folder = arguments.store.as_deref().filter(|_| url.is_none());
-        let store = super::super::store(context, folder)?;
+        let store = super::super::store(context, arguments.store.as_deref())?;
         let records = store.read_kept()?;
-        let (files, absent) = sample_files(&store, &records, url);
-        for name in absent.iter().filter(|_| arguments.sql.contains("samples")) {
+        let (files, absent) = sample_files(&store, &records);
+        for name in absent.iter().filter(|_| reads_samples(&arguments.sql)) {
             context.progress.note(&format!("absent, and not in the table samples: {name}"));
         }
         let table = records::query::query(&records, &files, &arguments.sql)?;
@@ -52,24 +54,20 @@ mod with_polars {
     }
 
     /// The files of samples that can be read, and those that are not on this machine.
-    fn sample_files(
-        store: &Store,
-        records: &[Kept],
-        url: Option<&str>,
-    ) -> (Vec<SampleFile>, Vec<String>) {
+    fn sample_files(store: &Store, records: &[Kept]) -> (Vec<SampleFile>, Vec<String>) {
         let (mut files, mut absent) = (Vec::new(), Vec::new());
         for record in records.iter().map(|kept| &kept.record) {
             for entry in record.evidence.iter().filter(|entry| entry.name == SAMPLES_FILE) {
                 let path = store.evidence_file(entry);
-                let place = match url.filter(|_| entry.external) {
-                    Some(url) => format!("{}/{}", url.trim_end_matches('/'), entry.sha256),
-                    None if path.exists() => path.to_string_lossy().into_owned(),
-                    None => {
-                        absent.push(format!("{} of {}", path.display(), record.id));
-                        continue;
-                    }
-                };
-                files.push(SampleFile { run: record.id.clone(), gate: record.gate.clone(), place });
+                if path.exists() {
+                    files.push(SampleFile {
+                        run: record.id.clone(),
+                        gate: record.gate.clone(),
+                        path,
+                    });
+                } else {
+                    absent.push(format!("{} of {}", path.display(), record.id));
+                }
             }
         }
         (files, absent)

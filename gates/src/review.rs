@@ -10,7 +10,7 @@ mod rules;
 use records::record::Record;
 use records::review::page::{Cell, Table};
 use records::review::run::Findings;
-use records::store::Store;
+use records::store::{External, Store};
 
 use crate::evidence::{EvidenceError, Kept};
 use crate::judge::{self, Asked, Judgement};
@@ -63,6 +63,19 @@ fn underived(record: &Record, name: &str) -> Findings {
              recorded then."
         )),
         next: format!("`cargo gate run {}` leaves a record that can be derived again", record.gate),
+        ..Findings::default()
+    }
+}
+
+/// Of a record some of whose evidence lies outside git, and not on this machine.
+pub fn absent(store: &Store, names: &[String]) -> Findings {
+    let names = names.join(", ");
+    let folder = store.external().map_or(store.dir(), External::path).display();
+    Findings {
+        underived: Some(format!(
+            "Not on this machine: {names}. Nothing was derived again; the word is what was recorded."
+        )),
+        next: format!("with {names} under its SHA-256 in {folder} the page derives the word again"),
         ..Findings::default()
     }
 }

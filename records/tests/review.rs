@@ -6,15 +6,13 @@ mod fixture;
 #[path = "review/series.rs"]
 mod fixture_series;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
 use fixture::{HOSTILE, record};
 use fixture_series::series;
 use records::review::page::{Cell, Found, Parting, RuleStep, Rung, Side, Tone};
-use records::review::run::{Case, Cases, Distribution, Findings, Outcome};
+use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
 use records::review::text::Style;
 use records::review::{self, Page};
+use records::{Evidence, Store};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -92,6 +90,46 @@ fn a_gate_in_text_and_markup() {
     insta::assert_snapshot!("gate_html", format!("{head}{body}"));
 }
 
+/// The page of what `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
+fn recorded_page() -> Page {
+    let store = Store::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/review/store")).unwrap();
+    let record = store.read_all().unwrap().remove(0);
+    let file = |entry: &Evidence| File {
+        name: entry.name.clone(),
+        bytes: store.evidence(entry).unwrap(),
+        href: format!("../records/{}", entry.path),
+    };
+    let files: Vec<File> = record.evidence.iter().map(file).collect();
+    review::run::page(&record, &Findings::default(), &files, "../records/")
+}
+
+/// Ratios, intervals, discarded blocks and the broken leg are those that the grid's judge printed when it recorded the series.
+#[test]
+fn what_a_grid_recorded_in_text() {
+    let text = review::text(&recorded_page(), Style { width: 160, colour: false });
+    insta::assert_snapshot!("recorded_text", text);
+    let html = review::html(&recorded_page());
+    for said in [
+        "1.0592",
+        "1.0530 to 1.0667",
+        "INCONCLUSIVE",
+        "DISCARD",
+        "s1.c32.b002.2.change",
+        "20261202T124830Z-smollm2-greedy",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+    for (figure, count) in [
+        ("<figure id=\"pairs-", 4),
+        ("<figure id=\"null-", 4),
+        ("<figure id=\"ecdf-", 6),
+        ("<figure id=\"clock\"", 1),
+        ("<figure id=\"tpot\"", 1),
+    ] {
+        assert_eq!(html.matches(figure).count(), count, "{figure}: none where a rule fired");
+    }
+}
+
 #[test]
 fn a_series_in_text() {
     insta::assert_snapshot!("series_text", review::text(&series_page(10), PLAIN));
@@ -105,7 +143,7 @@ fn nothing_in_evidence_is_markup_or_a_terminals_command() {
         for live in ["<script", "</script", "<img", "javascript:", "\u{1b}", "\u{202e}"] {
             assert!(!html.contains(live), "{live:?}");
         }
-        assert!(!review::text(&page, PLAIN).contains('\u{1b}'));
+        assert!(!review::text(&page, PLAIN).contains(['\u{1b}', '\u{202e}']));
     }
 }
 
@@ -181,18 +219,12 @@ fn a_contradicted_word_is_not_printed() {
 }
 
 #[test]
-fn a_thousand_pairs_are_a_small_page_and_soon_there() {
+fn a_thousand_pairs_are_a_small_page() {
     let (record, files) = series(1000);
-    let start = Instant::now();
     let html = review::html(&review::run::page(&record, &Findings::default(), &files, ""));
-    let took = start.elapsed();
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("review-series.html"), &html)
-        .unwrap();
     assert!(html.len() < 4 << 20, "{} bytes", html.len());
     let elements = html.matches("<circle").count()
         + html.matches("<path").count()
         + html.matches("<line").count();
     assert!(elements < 1000, "{elements} elements");
-    // Wide of what it takes, so that a busy machine does not decide: the claim of a second is for a person to time.
-    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -11,8 +11,12 @@ pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u
     let store = super::records::store(context, None)?;
     let records = store.read_all()?;
     let chosen = if all { records.iter().collect() } else { named(&records, runs)? };
-    let (mut lines, mut older, mut defects) = (Vec::new(), 0, Vec::new());
+    let (mut lines, mut older, mut series, mut defects) = (Vec::new(), 0, 0, Vec::new());
     for record in chosen {
+        if all && record.series.is_some() {
+            series += 1;
+            continue;
+        }
         match recheck::recheck(&store, record) {
             Ok(recheck) => {
                 lines.push(format!("{} {}", record.id, recheck.derived));
@@ -27,6 +31,12 @@ pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u
     if older > 0 {
         let records = count(older, "record is", "records are");
         lines.push(format!("{records} older than this evidence: not derived again"));
+    }
+    if series > 0 {
+        lines.push(format!(
+            "{} of grids: no gate derives their words",
+            count(series, "record is", "records are")
+        ));
     }
     super::print(&lines.iter().fold(String::new(), |text, line| text + line + "\n"))?;
     if defects.is_empty() { Ok(0) } else { Err(CommandError::Damaged(defects.join("\n"))) }

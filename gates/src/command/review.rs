@@ -11,12 +11,13 @@ use records::record::Record;
 use records::review::run::File;
 use records::review::text::Style;
 use records::review::{self, Page};
-use records::store::Store;
+use records::store::{External, Store, StoreError};
 
 use super::{CommandError, Context, ReviewArguments};
 use crate::chain;
 use crate::rule::{Word, exit_status};
 use chosen::Chosen;
+use link::Place;
 
 /// Columns where nobody says how many there are.
 const WIDTH: usize = 110;
@@ -30,18 +31,15 @@ struct Made {
 
 pub(super) fn review(context: &Context, arguments: &ReviewArguments) -> Result<u8, CommandError> {
     let folder = arguments.records.clone().unwrap_or_else(|| context.records_folder());
-    let store = Store::open(folder)?;
-    let target = match &arguments.out {
-        _ if arguments.text => None,
-        Some(path) => Some(path.clone()),
-        None => Some(context.home.cache.join("review").join("page.html")),
+    let external = External::folder(crate::run::evidence_folder(&context.home));
+    let store = Store::open(folder)?.with_external(external);
+    let place = match &arguments.out {
+        _ if arguments.text => Place::Terminal,
+        _ if arguments.serve => Place::Served,
+        Some(path) => Place::File(path.clone()),
+        None => Place::File(context.home.cache.join("review").join("page.html")),
     };
-    let base = match &target {
-        _ if arguments.serve => "/".to_owned(),
-        Some(path) => link::between(path, store.dir()),
-        None => String::new(),
-    };
-    let made = made(context, &store, arguments, &base)?;
+    let made = made(context, &store, arguments, &place)?;
     let status = if made.is_whole { 0 } else { exit_status(Word::Void) };
     if arguments.text {
         let colour = std::io::stdout().is_terminal();
@@ -83,29 +81,30 @@ fn made(
     context: &Context,
     store: &Store,
     arguments: &ReviewArguments,
-    base: &str,
+    place: &Place,
 ) -> Result<Made, CommandError> {
     if arguments.regressions {
-        let (records, damaged) = chosen::readable(store)?;
-        let page = review::history::regressions(&records, &damaged, base);
+        let (records, damaged) = chosen::whole(store)?;
+        let page = review::history::regressions(&records, &damaged);
         return Ok(Made { page, name: "regressions".to_owned(), is_whole: damaged.is_empty() });
     }
     let target = arguments.target.as_deref().unwrap_or_default();
     match chosen::choose(context, store, target)? {
-        Chosen::Run(path) => run(store, &path, base),
+        Chosen::Run(path) => run(store, &path, place),
         Chosen::Track(track) => {
-            let (records, damaged) = chosen::readable(store)?;
+            let (records, damaged) = chosen::whole(store)?;
             let present = super::gaps::present(context)?;
             let cell = records::gap::derive(&track, &records, &present);
             let is_whole = damaged.is_empty();
-            let page = review::history::track(&track, &cell, &records, &damaged, base);
+            let page =
+                review::history::track(&track, &cell, &records, &damaged, &place.base(store));
             Ok(Made { page, name: track.id, is_whole })
         }
     }
 }
 
 /// The page of a run. What is not as it was written is named, and no word is taken from it.
-fn run(store: &Store, path: &Path, base: &str) -> Result<Made, CommandError> {
+fn run(store: &Store, path: &Path, place: &Place) -> Result<Made, CommandError> {
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let refused = |defects: Vec<String>| Made {
         page: review::refusal(&name, &defects),
@@ -116,21 +115,26 @@ fn run(store: &Store, path: &Path, base: &str) -> Result<Made, CommandError> {
         Ok(record) => record,
         Err(defect) => return Ok(refused(vec![chain::of(&defect)])),
     };
-    let (mut files, mut defects) = (Vec::new(), Vec::new());
+    let (mut files, mut defects, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for entry in &record.evidence {
+        let name = entry.name.clone();
         match store.evidence(entry) {
-            Ok(bytes) => files.push(File { name: entry.name.clone(), bytes }),
+            Ok(bytes) => files.push(File { name, bytes, href: place.evidence(store, entry) }),
+            Err(StoreError::Absent { .. }) => absent.push(name),
             Err(defect) => defects.push(chain::of(&defect)),
         }
     }
     if !defects.is_empty() {
         return Ok(refused(defects));
     }
-    let findings = if record.series.is_some() {
+    let findings = if !absent.is_empty() {
+        crate::review::absent(store, &absent)
+    } else if record.series.is_some() {
         review::run::Findings::default()
     } else {
         crate::review::findings(store, &record)?
     };
     let is_whole = findings.differences.is_empty();
-    Ok(Made { page: review::run::page(&record, &findings, &files, base), name, is_whole })
+    let page = review::run::page(&record, &findings, &files, &place.base(store));
+    Ok(Made { page, name, is_whole })
 }

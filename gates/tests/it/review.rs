@@ -88,6 +88,70 @@ fn a_flipped_byte_is_named_and_no_word_is_printed() {
     assert_eq!(page(&workspace, "latest:tiny").0, 0);
 }
 
+/// One track, with the gate `tiny`, and 74 that have none.
+fn tracks() -> String {
+    let track = |row: u32| {
+        let gates = if row == 1 {
+            "gates = [\"tiny\"]\n"
+        } else {
+            "planned = [\"later\"]\nwaits-for = \"time\"\n"
+        };
+        format!(
+            "[[track]]\nid = \"track-{row}\"\nrow = {row}\nclass = \"G\"\ntitle = \"A track\"\nabout = \"A test.\"\n{gates}\n"
+        )
+    };
+    (1..=75).fold("known-failing = []\n\n".to_owned(), |text, row| text + &track(row))
+}
+
+/// Evidence is as much of a record as its own file: a page that rests on many records names it too, and draws no number from its record.
+#[test]
+fn damaged_evidence_is_named_on_the_pages_of_tracks_and_of_numbers() {
+    let (workspace, record) = reviewed(STRICT);
+    workspace.write("open-gaps.toml", &tracks());
+    let spec = record.evidence.iter().find(|entry| entry.name == "spec.toml").unwrap();
+    let path = workspace.path("records").join(&spec.path);
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let out = workspace.path("page.html");
+    let review = |target: &str| {
+        let ran = workspace.gate_with(&["review", target, "--out", out.to_str().unwrap()], &[]);
+        (ran.status, fs::read_to_string(&out).unwrap_or_else(|_| panic!("{}", ran.stderr)))
+    };
+    for target in ["track-1", "--regressions"] {
+        let whole = fs::read(&path).unwrap();
+        let (status, html) = review(target);
+        assert_eq!(status, 0, "{target}");
+        assert!(!html.contains(name), "{target}");
+        flip(&path, "=", " =");
+        let (status, html) = review(target);
+        assert_eq!(status, 4, "{target}");
+        assert!(html.contains(name) && !html.contains("class=\"word\""), "{target}");
+        assert!(!html.contains(&record.id), "{target}");
+        fs::write(&path, whole).unwrap();
+    }
+}
+
+/// Large evidence that is not on this machine is no damage: the page says so, and shows the word that was recorded.
+#[test]
+fn absent_evidence_is_told_beside_the_recorded_word() {
+    let (workspace, record) = reviewed(STRICT);
+    let outside = records::External::folder(workspace.path("cache/evidence"));
+    let store = records::Store::open(workspace.path("records")).unwrap().with_external(outside);
+    let mut draft = store.begin("tiny").unwrap();
+    let large = draft.evidence("large.log", &vec![b'x'; 2 << 20]).unwrap();
+    draft.commit(record).unwrap();
+    let (status, html) = page(&workspace, "latest:tiny");
+    let linked = format!("cache/evidence/{}", large.sha256);
+    assert_eq!(status, 0);
+    assert!(html.contains(&linked), "outside the store, and one click away");
+    fs::remove_file(workspace.path(&linked)).unwrap();
+    let (status, html) = page(&workspace, "latest:tiny");
+    assert_eq!(status, 0);
+    for said in ["Not on this machine: large.log", "class=\"word\"", "PASS"] {
+        assert!(html.contains(said), "{said}");
+    }
+    assert!(!html.contains(&linked));
+}
+
 #[test]
 fn numbers_over_time_are_a_page_and_an_unknown_name_says_what_is_known() {
     let (workspace, _) = reviewed(STRICT);

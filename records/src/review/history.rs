@@ -58,11 +58,10 @@ pub fn track(
     }
 }
 
-const REFUSED: &str =
-    "A record is not what was written, and it may be one of this track: no word is printed.";
+const REFUSED: &str = "A record or its evidence is not what was written, and the track's word may rest on it: no word is printed.";
 
 /// The page of all numbers over time.
-pub fn regressions(records: &[Record], damaged: &[String], _base: &str) -> Page {
+pub fn regressions(records: &[Record], damaged: &[String]) -> Page {
     let all: Vec<&Record> = records.iter().collect();
     let mut series = points::series(&all);
     series.retain(|series| series.is_current);
@@ -98,6 +97,11 @@ pub fn regressions(records: &[Record], damaged: &[String], _base: &str) -> Page 
             Tone::Open,
         )
     };
+    let (sentence, tone) = if damaged.is_empty() {
+        (sentence, tone)
+    } else {
+        (format!("{DAMAGED} Of the rest: {sentence}"), Tone::Void)
+    };
     Page {
         title: "Numbers over time".to_owned(),
         kicker: "Review of all gates".to_owned(),
@@ -122,13 +126,17 @@ pub fn regressions(records: &[Record], damaged: &[String], _base: &str) -> Page 
     }
 }
 
+const DAMAGED: &str = "Records or their evidence are not what was written, and are left out.";
+
 fn damage(damaged: &[String]) -> Section {
-    let mut table = Table::new("Records that are not what was written", &["defect"]);
+    let mut table = Table::new("Files that are not what was written", &["defect"]);
     table.rows = damaged.iter().map(|defect| vec![Cell::code(defect)]).collect();
     Section::new(
         "damage",
-        "Damaged records",
-        Some("Nothing on this page was read from them."),
+        "Damaged records and evidence",
+        Some(
+            "Nothing on this page was read from them, nor from a record whose evidence is among them.",
+        ),
         vec![Block::Table(table)],
     )
 }

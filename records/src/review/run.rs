@@ -7,7 +7,7 @@ mod parties;
 pub use cases::{Case, Cases, Distribution, Outcome};
 pub use evidence::File;
 
-use super::number::{digits, percent_off, span, with_unit};
+use super::number::{digits, span, with_unit};
 use super::page::{Block, Cell, Fold, Headline, Page, RuleStep, Rung, Section, Table, Tone};
 use super::series;
 use crate::metric::Metric;
@@ -42,7 +42,7 @@ pub struct Findings {
 pub fn page(record: &Record, findings: &Findings, files: &[File], base: &str) -> Page {
     let mut sections = Vec::new();
     match &record.series {
-        Some(found) => sections.extend(series::sections(record, found, files)),
+        Some(found) => sections.extend(series::sections(record, found, files, base)),
         None => sections.push(derivation(record, findings)),
     }
     sections.extend(findings.cases.as_ref().map(cases::section));
@@ -224,15 +224,4 @@ fn measurements(record: &Record) -> Section {
 /// How long the run took, for the machine's section.
 fn duration(record: &Record) -> String {
     span(record.duration_ms)
-}
-
-/// A ratio with its interval, as series print it.
-pub(super) fn ratio_words(ratio: crate::record::RatioInterval) -> String {
-    format!(
-        "{:.4} [{:.4}, {:.4}] ({})",
-        ratio.estimate,
-        ratio.low,
-        ratio.high,
-        percent_off(ratio.estimate)
-    )
 }

@@ -1,10 +1,11 @@
 //! What a series of interleaved runs adds to the page of a run: the words of its cells, pairs in time order with the null arm
 //! beside them, legs, latencies by concurrency, clocks.
 //!
-//! Words, ratios and rules are the record's. Pairs and clocks are drawn from `plan.json` and `outcomes.json`, intervals from
-//! `report.json`; the page says so where one of them is missing or is of another plan.
+//! Words, ratios and rules are the record's. Pairs and clocks are drawn from `plan.json` and `outcomes.json.gz`, intervals of the
+//! null arm from `report.json`, what arms have to show from `correct.json`; the page says so where one of them is missing or is of another plan.
 
 mod cells;
+mod correct;
 mod latency;
 mod pairs;
 mod read;
@@ -16,7 +17,7 @@ use crate::record::{CellVerdict, Record, Series};
 use read::Evidence;
 
 /// Its sections.
-pub fn sections(record: &Record, series: &Series, files: &[File]) -> Vec<Section> {
+pub fn sections(record: &Record, series: &Series, files: &[File], base: &str) -> Vec<Section> {
     let evidence = read::evidence(series, files);
     let mut sections = vec![cells::section(series, evidence.as_ref().ok())];
     match &evidence {
@@ -25,6 +26,7 @@ pub fn sections(record: &Record, series: &Series, files: &[File]) -> Vec<Section
             sections.extend(pairs::section(series, evidence));
             sections.extend(latency::section(evidence));
             sections.push(timeline::section(evidence));
+            sections.push(correct::section(series, evidence, base));
         }
         Err(why) => {
             let told = format!(
@@ -100,6 +102,12 @@ fn gravity(word: &str) -> usize {
 /// A cell's word in a few words: where, what, who.
 fn name(cell: &CellVerdict) -> String {
     format!("{} {} {}/{}", cell.cell, cell.metric, cell.subject, cell.reference)
+}
+
+/// The judge's line of a cell without its head, which a page has said already.
+fn told(cell: &CellVerdict) -> &str {
+    let head = format!("{}: {} ", name(cell), cell.word);
+    cell.reason.strip_prefix(&head).unwrap_or(&cell.reason)
 }
 
 /// How a series comes to its words.

@@ -130,13 +130,33 @@ pub enum StoreError {
         looked: PathBuf,
     },
     /// A place that this program cannot read evidence from.
-    #[error(
-        "{found}: expected a folder or a file:// address of one: other addresses are read by `gate records query` alone"
-    )]
+    #[error("{found}: expected a folder or a file:// address of one")]
     Place {
         /// The place as given.
         found: String,
     },
+}
+
+impl StoreError {
+    /// The file that it is about, where it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Json { path, .. }
+            | Self::SchemaVersion { path, .. }
+            | Self::Changed { path, .. }
+            | Self::NotCanonical { path }
+            | Self::Name { path }
+            | Self::Schema { path, .. }
+            | Self::Invalid { path, .. }
+            | Self::EvidencePath { path, .. }
+            | Self::Absent { path, .. } => Some(path),
+            Self::OtherGate { .. }
+            | Self::Unwritable { .. }
+            | Self::EvidenceName { .. }
+            | Self::Place { .. } => None,
+        }
+    }
 }
 
 /// An error of the operating system, with what was tried on which file.

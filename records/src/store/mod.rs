@@ -57,6 +57,11 @@ impl Store {
         Self { external: Some(external), ..self }
     }
 
+    /// The place for evidence that is too large for git, where there is one.
+    pub fn external(&self) -> Option<&External> {
+        self.external.as_ref()
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -1,9 +1,14 @@
 //! A series that never ran. Every number is made from a counter, so that pages are the same bytes.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use records::review::run::File;
-use records::{CellVerdict, RatioInterval, Record, Series, Verdict, VerdictWord, sha256_hex};
+use records::{
+    CellVerdict, Medians, RatioInterval, Record, Series, Verdict, VerdictWord, sha256_hex,
+};
 use serde_json::{Map, Value, json};
 
 use crate::fixture::{HOSTILE, record};
@@ -29,22 +34,23 @@ fn is_apart(block: u64) -> bool {
 /// An A/B of `pairs` pairs at each of three concurrencies: improved where nothing stands against it, open where clocks were apart,
 /// void where a leg broke a rule.
 pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
-    let (legs, outcomes, windows) = legs(pairs);
+    let (legs, outcomes) = legs(pairs);
     let plan = json!({
         "grid": "ab", "null": { "of": "main", "twin": "main-null" },
         "cells": CELLS.map(|(id, concurrency)| json!({ "id": id, "concurrency": concurrency })),
         "axes": [{ "metric": "output_tokens_per_s", "direction": "higher" }],
         "sessions": 1, "looks": [pairs], "alpha": 0.05, "legs": legs,
     });
-    let file = |name: &str, value: &Value| File {
-        name: name.into(),
-        bytes: records::canonical::canonical_json(value).unwrap().into_bytes(),
+    let file = |name: &str, value: &Value| {
+        let text = records::canonical::canonical_json(value).unwrap().into_bytes();
+        let bytes = if name.ends_with(".gz") { compressed(&text) } else { text };
+        File { name: name.into(), bytes, href: format!("../records/evidence/{name}") }
     };
     let files = vec![
         file("plan.json", &plan),
-        file("outcomes.json", &Value::Object(outcomes)),
+        file("outcomes.json.gz", &Value::Object(outcomes)),
         file("report.json", &report(pairs)),
-        file("windows.json", &Value::Object(windows)),
+        file("correct.json", &correct()),
     ];
     let said =
         |kernel: &str| json!({ "version": "0.1.0", "kernels": { "q4_1": kernel }, "threads": 2 });
@@ -69,9 +75,23 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
     (record, files)
 }
 
-/// Every leg, its outcome, and its window.
-fn legs(pairs: u64) -> (Vec<Value>, Map<String, Value>, Map<String, Value>) {
-    let (mut legs, mut outcomes, mut windows) = (Vec::new(), Map::new(), Map::new());
+fn compressed(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// One arm has passed its gate, against the other stands a sentence.
+fn correct() -> Value {
+    json!({
+        "certificates": [{ "arm": "main", "passed": { "tiny": "20261202T101112Z-tiny-0123456789ab" } }],
+        "standing": { "change": [{ "rule": "V-CORRECT", "reason": format!("change: tiny is FAIL {HOSTILE}") }] },
+    })
+}
+
+/// Every leg and its outcome.
+fn legs(pairs: u64) -> (Vec<Value>, Map<String, Value>) {
+    let (mut legs, mut outcomes) = (Vec::new(), Map::new());
     for (cell, concurrency) in CELLS {
         for block in 1..=pairs {
             for (slot, (arm, speed)) in ARMS.into_iter().enumerate() {
@@ -80,15 +100,11 @@ fn legs(pairs: u64) -> (Vec<Value>, Map<String, Value>, Map<String, Value>) {
                 legs.push(json!({
                     "id": id, "session": 1, "cell": cell, "block": block, "slot": slot, "arm": arm, "role": "measured",
                 }));
-                outcomes.insert(id.clone(), outcome(at, (cell, concurrency), block, arm, speed));
-                let power = 410_000.0 + 9000.0 * wobble(at);
-                windows.insert(id, json!({ "gpus": [{ "samples": [
-                    { "at_ns": 1_000_000_000_u64, "power_mw": power }, { "at_ns": 9_000_000_000_u64, "power_mw": null },
-                ] }] }));
+                outcomes.insert(id, outcome(at, (cell, concurrency), block, arm, speed));
             }
         }
     }
-    (legs, outcomes, windows)
+    (legs, outcomes)
 }
 
 fn outcome(at: u64, (cell, concurrency): (&str, u32), block: u64, arm: &str, speed: f64) -> Value {
@@ -147,8 +163,8 @@ fn cells(pairs: u64) -> Vec<CellVerdict> {
         metric: "output_tokens_per_s".into(),
         word: word.into(),
         ratio,
-        medians: None,
-        answers: None,
+        medians: (place == 0).then_some(Medians { subject: 1060.5, reference: 1000.25 }),
+        answers: Some("96/96 answers equal".into()),
         rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
         reason: reason.into(),
     };

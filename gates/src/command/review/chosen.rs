@@ -1,10 +1,11 @@
 //! What a person means by the name that they gave.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use records::gap::{OpenGaps, Track};
 use records::record::Record;
-use records::store::{self, Store};
+use records::store::{Audit, Store, StoreError};
 
 use crate::chain;
 use crate::command::{CommandError, Context};
@@ -60,14 +61,14 @@ fn gate_of(path: &Path) -> Option<&str> {
     Some(stem(path).split_once('-')?.1.rsplit_once('-')?.0)
 }
 
-/// Every record that is as it was written, and what is wrong with the others.
-pub(super) fn readable(store: &Store) -> Result<(Vec<Record>, Vec<String>), CommandError> {
-    let (mut records, mut damaged) = (Vec::new(), Vec::new());
-    for path in store.run_files()? {
-        match store::read_record(&path) {
-            Ok(record) => records.push(record),
-            Err(defect) => damaged.push(chain::of(&defect)),
-        }
-    }
-    Ok((records, damaged))
+/// Every record that is as it was written with all of its evidence, and what is wrong with the others.
+pub(super) fn whole(store: &Store) -> Result<(Vec<Record>, Vec<String>), CommandError> {
+    let Audit { records, defects, .. } = store.audit()?;
+    let damaged: BTreeSet<&Path> = defects.iter().filter_map(StoreError::path).collect();
+    let is_whole = |record: &Record| {
+        let mut files = record.evidence.iter().map(|entry| store.evidence_file(entry));
+        !files.any(|file| damaged.contains(file.as_path()))
+    };
+    let records = records.into_iter().map(|kept| kept.record).filter(is_whole).collect();
+    Ok((records, defects.iter().map(|defect| chain::of(defect)).collect()))
 }

@@ -2,8 +2,43 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// What leads from the folder of `page` to `store`, with a slash at its end.
-pub(super) fn between(page: &Path, store: &Path) -> String {
+use records::record::Evidence;
+use records::store::Store;
+
+/// Where a page is read.
+pub(super) enum Place {
+    /// In a terminal, which follows no link.
+    Terminal,
+    /// On loopback, with the store's files beside it.
+    Served,
+    /// In this file.
+    File(PathBuf),
+}
+
+impl Place {
+    /// What leads from the page to the store.
+    pub(super) fn base(&self, store: &Store) -> String {
+        match self {
+            Self::Terminal => String::new(),
+            Self::Served => "/".to_owned(),
+            Self::File(page) => between(page, store.dir()),
+        }
+    }
+
+    /// What leads from the page to a file of evidence, inside the store or outside.
+    pub(super) fn evidence(&self, store: &Store, entry: &Evidence) -> String {
+        let file = store.evidence_file(entry);
+        match (self, file.parent()) {
+            (Self::File(page), Some(folder)) if entry.external => {
+                between(page, folder) + &entry.sha256
+            }
+            _ => self.base(store) + &entry.path,
+        }
+    }
+}
+
+/// What leads from the folder of `page` to a folder, with a slash at its end.
+fn between(page: &Path, store: &Path) -> String {
     let absolute = |path: &Path| {
         std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| normal(&path))
     };

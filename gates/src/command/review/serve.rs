@@ -55,9 +55,7 @@ fn answer(mut stream: TcpStream, store: &Store, html: &str, address: &str) -> st
     let path = first.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
     let found = match path {
         Some("/") => Some(("text/html; charset=utf-8", html.as_bytes().to_vec())),
-        Some(path) => {
-            file(store.dir(), path.trim_start_matches('/')).map(|bytes| (kind(path), bytes))
-        }
+        Some(path) => file(store, path.trim_start_matches('/')).map(|bytes| (kind(path), bytes)),
         None => None,
     };
     let (status, (kind, body)) = match found.filter(|_| is_ours) {
@@ -75,14 +73,21 @@ fn answer(mut stream: TcpStream, store: &Store, html: &str, address: &str) -> st
     stream.write_all(&body)
 }
 
-/// A file of the store: `runs/NAME` or `evidence/NAME`, and nothing else of the disk.
-fn file(store: &Path, path: &str) -> Option<Vec<u8>> {
+/// A file of the store: `runs/NAME`, or `evidence/NAME` inside or outside of it, and nothing else of the disk.
+fn file(store: &Store, path: &str) -> Option<Vec<u8>> {
     let parts: Vec<Component<'_>> = Path::new(path).components().collect();
-    let [Component::Normal(folder), Component::Normal(_)] = parts.as_slice() else { return None };
+    let [Component::Normal(folder), Component::Normal(name)] = parts.as_slice() else {
+        return None;
+    };
     if *folder != "runs" && *folder != "evidence" {
         return None;
     }
-    std::fs::read(store.join(path)).ok()
+    let outside = || {
+        let digest = Path::new(name).file_stem()?.to_str()?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        std::fs::read(store.external().filter(|_| is_digest)?.file(digest)).ok()
+    };
+    std::fs::read(store.dir().join(path)).ok().or_else(outside)
 }
 
 /// Text is shown as text, never run as what it says that it is.
@@ -95,17 +100,28 @@ fn kind(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use records::store::External;
+
     use super::*;
 
     #[test]
     fn only_the_stores_own_files() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("runs")).unwrap();
+        let outside = dir.path().join("outside");
+        let store = Store::open(dir.path()).unwrap().with_external(External::folder(&outside));
+        std::fs::create_dir(&outside).unwrap();
+        let digest = "0f".repeat(32);
+        std::fs::write(outside.join(&digest), "large").unwrap();
+        std::fs::write(outside.join("other"), "x").unwrap();
         std::fs::write(dir.path().join("runs/a.json"), "{}").unwrap();
         std::fs::write(dir.path().join("secret"), "x").unwrap();
-        assert_eq!(file(dir.path(), "runs/a.json").as_deref(), Some(&b"{}"[..]));
-        for outside in ["secret", "runs/../secret", "../secret", "runs", "", "/etc/passwd"] {
-            assert_eq!(file(dir.path(), outside), None, "{outside}");
+        assert_eq!(file(&store, "runs/a.json").as_deref(), Some(&b"{}"[..]));
+        let large = format!("evidence/{digest}.parquet");
+        assert_eq!(file(&store, &large).as_deref(), Some(&b"large"[..]));
+        for outside in
+            ["evidence/other", "secret", "runs/../secret", "../secret", "runs", "", "/etc/passwd"]
+        {
+            assert_eq!(file(&store, outside), None, "{outside}");
         }
     }
 }

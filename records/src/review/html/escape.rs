@@ -12,12 +12,16 @@ pub fn escape(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(c),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
-            c if c.is_control() => safe.push('\u{fffd}'),
+            c if c.is_control() || turns(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
     safe
+}
+
+/// Whether a character turns the direction of what follows it.
+pub fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A sentence: what stands between backticks is code.

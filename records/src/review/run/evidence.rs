@@ -14,6 +14,8 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// What leads from the page to it.
+    pub href: String,
 }
 
 impl File {
@@ -26,11 +28,12 @@ impl File {
 pub(super) fn section(record: &Record, files: &[File], base: &str) -> Section {
     let mut table = Table::new("Evidence", &["file", "size#", "SHA-256"]);
     for entry in &record.evidence {
-        table.rows.push(vec![
-            Cell::code(&entry.name).to(format!("{base}{}", entry.path)),
-            Cell::new(bytes(entry.bytes as f64)),
-            Cell::code(&entry.sha256),
-        ]);
+        let name = Cell::code(&entry.name);
+        let (name, size) = match File::named(files, &entry.name) {
+            Some(file) => (name.to(&file.href), bytes(entry.bytes as f64)),
+            None => (name, format!("{}, not on this machine", bytes(entry.bytes as f64))),
+        };
+        table.rows.push(vec![name, Cell::new(size), Cell::code(&entry.sha256)]);
     }
     let mut blocks = Vec::new();
     if table.rows.is_empty() {
@@ -38,20 +41,19 @@ pub(super) fn section(record: &Record, files: &[File], base: &str) -> Section {
     } else {
         blocks.push(Block::Table(table));
     }
-    blocks.push(Block::Facts(vec![
-        (
-            "record".to_owned(),
-            Cell::code(format!("runs/{}.json", record.id))
-                .to(format!("{base}runs/{}.json", record.id)),
-        ),
-        ("derive again".to_owned(), Cell::code(format!("gate recheck {}", record.id))),
-    ]));
+    let path = format!("runs/{}.json", record.id);
+    let mut facts = vec![("record".to_owned(), Cell::code(&path).to(format!("{base}{path}")))];
+    if record.series.is_none() {
+        let command = Cell::code(format!("gate recheck {}", record.id));
+        facts.push(("derive again".to_owned(), command));
+    }
+    blocks.push(Block::Facts(facts));
     for file in files.iter().filter(|file| file.bytes.len() <= EMBEDDED) {
         if let Some(text) = readable(file) {
             blocks.push(Fold::closed(file.name.clone(), vec![Block::Code(text)]));
         }
     }
-    let lead = "Every file was read and matched with its hash for this page.";
+    let lead = "Every file that is here was read and matched with its hash for this page.";
     Section::new("evidence", "Evidence", Some(lead), blocks)
 }
 

@@ -1,16 +1,24 @@
 //! The words of a series, and why some of them are none.
 
 use super::read::{self, Discard, Ended, Evidence};
-use super::{gravity, name};
+use super::{gravity, name, told};
 use crate::record::Series;
-use crate::review::number::percent_off;
+use crate::review::number::{digits, percent_off};
 use crate::review::page::{Block, Cell, Fold, Section, Table, Tone};
-use crate::review::run::ratio_words;
 
 pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
     let mut table = Table::new(
         "Every word, in the order of cells, comparisons and axes",
-        &["cell", "metric", "subject / reference", "word", "ratio#", "interval#", "rules"],
+        &[
+            "cell",
+            "metric",
+            "subject / reference",
+            "word",
+            "ratio#",
+            "interval#",
+            "medians#",
+            "rules",
+        ],
     );
     for cell in &series.cells {
         let (ratio, interval) = cell.ratio.map_or_else(
@@ -29,29 +37,41 @@ pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
             Cell::word(&cell.word),
             Cell::new(ratio),
             Cell::new(interval),
+            Cell::new(cell.medians.map_or_else(
+                || "–".to_owned(),
+                |medians| format!("{} / {}", digits(medians.subject), digits(medians.reference)),
+            )),
             Cell::code(cell.rules.join(" ")),
         ]);
     }
     let mut blocks = vec![Block::Table(table)];
     let mut open: Vec<_> = series.cells.iter().filter(|cell| !is_established(&cell.word)).collect();
     open.sort_by_key(|cell| std::cmp::Reverse(gravity(&cell.word)));
-    for cell in open {
-        let told = format!("{} is {}: {}", name(cell), cell.word, cell.reason);
-        blocks.push(Block::Note(Tone::of(&cell.word), told));
+    let notes = open.into_iter().map(|cell| {
+        Block::Note(
+            Tone::of(&cell.word),
+            format!("{} is {}: {}", name(cell), cell.word, told(cell)),
+        )
+    });
+    let mut notes: Vec<Block> = notes.collect();
+    let more = notes.split_off(notes.len().min(SHOWN));
+    blocks.extend(notes);
+    if !more.is_empty() {
+        blocks.push(Fold::closed(format!("{} more words that are no number", more.len()), more));
     }
     if let Some(evidence) = evidence {
         blocks.extend(discarded(series, evidence));
         blocks.extend(broken(evidence));
     }
-    for cell in series.cells.iter().filter(|cell| is_established(&cell.word)) {
-        let ratio =
-            cell.ratio.map_or_else(String::new, |ratio| format!(" ({})", ratio_words(ratio)));
-        blocks.push(Block::Text(format!(
-            "{}{ratio} is {}: {}",
-            name(cell),
-            cell.word,
-            cell.reason
-        )));
+    let established = series.cells.iter().filter(|cell| is_established(&cell.word));
+    let lines: Vec<Block> = established
+        .map(|cell| Block::Text(format!("{} is {}: {}", name(cell), cell.word, told(cell))))
+        .collect();
+    if lines.len() > SHOWN {
+        let summary = format!("What the {} established words rest on", lines.len());
+        blocks.push(Fold::closed(summary, lines));
+    } else {
+        blocks.extend(lines);
     }
     let lead =
         "Ratios are turned so that above 1 is better. Where a rule fired there is no number.";

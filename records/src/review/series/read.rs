@@ -2,7 +2,9 @@
 //! is strict, and the record carries the words.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
+use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -10,13 +12,15 @@ use crate::digest::sha256_hex;
 use crate::record::Series;
 use crate::review::run::File;
 
+/// The most that a compressed file may hold, in bytes: a million legs are a quarter of it.
+const LARGEST: u64 = 4 << 30;
+
 /// What there is to draw from.
 pub(super) struct Evidence {
     pub(super) plan: Plan,
     pub(super) outcomes: BTreeMap<String, Outcome>,
     pub(super) report: Option<Report>,
-    /// By leg; empty where none was kept.
-    pub(super) windows: BTreeMap<String, Window>,
+    pub(super) correctness: Option<Correctness>,
 }
 
 #[derive(Deserialize)]
@@ -119,26 +123,25 @@ pub(super) struct Discard {
     pub(super) clock_median_off: f64,
 }
 
+/// What arms have to show, and what stands against others.
 #[derive(Deserialize)]
-pub(super) struct Window {
-    #[serde(default)]
-    pub(super) gpus: Vec<Recording>,
+pub(super) struct Correctness {
+    pub(super) certificates: Vec<Certificate>,
+    pub(super) standing: BTreeMap<String, Vec<Violation>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Recording {
-    pub(super) samples: Vec<Sample>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Sample {
-    pub(super) at_ns: u64,
-    pub(super) power_mw: Option<f64>,
+pub(super) struct Certificate {
+    pub(super) arm: String,
+    /// By gate, the id of the record in which it passed.
+    pub(super) passed: BTreeMap<String, String>,
 }
 
 /// Reads what there is; the error says what is missing, or that it is of another plan.
 pub(super) fn evidence(series: &Series, files: &[File]) -> Result<Evidence, String> {
-    let plan = File::named(files, "plan.json").ok_or("the record keeps no plan.json")?;
+    let named = |name| File::named(files, name);
+    let present = |name| named(name).ok_or_else(|| format!("{name} is not among its files"));
+    let plan = present("plan.json")?;
     let found = sha256_hex(&plan.bytes);
     if found != series.plan_sha256 {
         return Err(format!(
@@ -148,16 +151,22 @@ pub(super) fn evidence(series: &Series, files: &[File]) -> Result<Evidence, Stri
     }
     Ok(Evidence {
         plan: parse(plan)?,
-        outcomes: parse(
-            File::named(files, "outcomes.json").ok_or("the record keeps no outcomes.json")?,
-        )?,
-        report: File::named(files, "report.json").map(parse).transpose()?,
-        windows: File::named(files, "windows.json").map(parse).transpose()?.unwrap_or_default(),
+        outcomes: unpacked(present("outcomes.json.gz")?)?,
+        report: named("report.json").map(parse).transpose()?,
+        correctness: named("correct.json").map(parse).transpose()?,
     })
 }
 
 fn parse<T: DeserializeOwned>(file: &File) -> Result<T, String> {
     serde_json::from_slice(&file.bytes).map_err(|error| format!("{}: {error}", file.name))
+}
+
+/// The same of a file that is compressed.
+fn unpacked<T: DeserializeOwned>(file: &File) -> Result<T, String> {
+    let mut text = Vec::new();
+    let mut unpacked = GzDecoder::new(file.bytes.as_slice()).take(LARGEST);
+    unpacked.read_to_end(&mut text).map_err(|error| format!("{}: {error}", file.name))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.name))
 }
 
 impl Plan {

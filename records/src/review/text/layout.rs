@@ -1,6 +1,7 @@
 //! Lines of a terminal: wrapped, aligned, and free of what a terminal would obey.
 
 use super::Style;
+use crate::review::html::escape::turns;
 use crate::review::page::{Cell, Table};
 
 /// Rows of a table that a terminal shows.
@@ -12,7 +13,7 @@ const LEAST: usize = 12;
 
 /// The text without control characters: evidence must not speak to a terminal.
 pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }
 
 /// The text cut to a width.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 fn main() {
     // Cargo runs it in the package's folder. A path that is compiled in would be another clone's where two share a target folder.
-    match records::harness_digest(Path::new("..")) {
+    match records_of_build::harness_digest(Path::new("..")) {
         Ok(digest) => println!("cargo:rustc-env=GATE_HARNESS_SHA256={digest}"),
         Err(error) => println!("cargo:warning=no harness digest: {error}"),
     }

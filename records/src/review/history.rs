@@ -240,7 +240,7 @@ fn summary(series: &[Series]) -> Section {
         let Some(last) = found.points.last() else { continue };
         let (median, threshold) = last.threshold.map_or_else(
             || ("–".to_owned(), "–".to_owned()),
-            |threshold| (value(threshold.median), format!("± {}", digits(threshold.half_width))),
+            |threshold| (value(threshold.median), format!("± {}", value(threshold.half_width))),
         );
         table.rows.push(vec![
             Cell::code(&found.gate),

@@ -122,7 +122,7 @@ impl Series {
                 "{value}, {} {} ± {}",
                 if threshold.holds(last.value) { "within" } else { "outside" },
                 with_unit(threshold.median, &self.unit),
-                digits(threshold.half_width)
+                with_unit(threshold.half_width, &self.unit)
             ),
         }
     }
@@ -171,7 +171,10 @@ impl Series {
         for point in &self.points {
             let expected = point.threshold.map_or_else(
                 || "no threshold".to_owned(),
-                |found| format!("{} ± {}", digits(found.median), digits(found.half_width)),
+                |found| {
+                    let value = |value| with_unit(value, &self.unit);
+                    format!("{} ± {}", value(found.median), value(found.half_width))
+                },
             );
             table.rows.push(vec![
                 Cell::new(&point.when),

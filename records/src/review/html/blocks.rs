@@ -7,6 +7,9 @@ use super::{figure, rules};
 use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Parting, Side, Table};
 
+/// Characters of a code that is kept on one line.
+const NAME: usize = 16;
+
 /// One piece.
 pub(super) fn block(out: &mut String, block: &Block) {
     let _ = match block {
@@ -106,7 +109,9 @@ pub(super) fn table(out: &mut String, table: &Table) {
 fn inline(cell: &Cell) -> String {
     let mut text = escape(&cell.text);
     if cell.code {
-        text = format!("<code>{text}</code>");
+        // A name is not broken at its hyphens; what is longer than a name may be.
+        let class = if text.len() <= NAME { " class=\"name\"" } else { "" };
+        text = format!("<code{class}>{text}</code>");
     }
     if let Some(tone) = cell.tone {
         text = format!(

@@ -5,7 +5,6 @@
 mod synthetic;
 
 use std::fs;
-use std::time::Instant;
 
 use records::gap::worse::{words_of_page, worse};
 use records::gap::{Cell, PageError, Word, derive, render_markdown};
@@ -74,23 +73,6 @@ fn ten_thousand_records_come_out_right() {
 
     records.reverse();
     assert_eq!(pages::all(&tracks(), &records, &present()), pages, "in whatever order they come");
-}
-
-/// Run by hand in a release build: `cargo test --release -p records --test pages -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn how_long_ten_thousand_records_take() {
-    let (dir, store) = store(10_000);
-    let began = Instant::now();
-    let audit = store.audit().unwrap();
-    println!("read after {:?}", began.elapsed());
-    let records: Vec<Record> = audit.records.into_iter().map(|kept| kept.record).collect();
-    let pages = pages::all(&tracks(), &records, &present());
-    println!("rendered after {:?}", began.elapsed());
-    pages::write(dir.path(), &pages).unwrap();
-    println!("written after {:?}", began.elapsed());
-    assert!(pages::check(dir.path(), &pages).is_empty());
-    println!("checked after {:?}", began.elapsed());
 }
 
 #[test]

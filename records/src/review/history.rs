@@ -5,7 +5,7 @@ pub mod threshold;
 
 use std::collections::BTreeMap;
 
-use super::number::{digits, short, with_unit};
+use super::number::{short, with_unit};
 use super::page::{Block, Cell, Fold, Headline, Page, Section, Table, Tone};
 use crate::gap::{Cell as Status, Track};
 use crate::record::Record;

@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 
 use crate::fixture::{HOSTILE, record};
 
+/// The one file that is compressed.
+const OUTCOMES: &str = "outcomes.json.gz";
 const CELLS: [(&str, u32); 3] = [("c1", 1), ("c8", 8), ("c32", 32)];
 /// Arms with their speed.
 const ARMS: [(&str, f64); 3] = [("main", 1.0), ("change", 1.06), ("main-null", 1.0)];
@@ -43,12 +45,12 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
     });
     let file = |name: &str, value: &Value| {
         let text = records::canonical::canonical_json(value).unwrap().into_bytes();
-        let bytes = if name.ends_with(".gz") { compressed(&text) } else { text };
+        let bytes = if name == OUTCOMES { compressed(&text) } else { text };
         File { name: name.into(), bytes, href: format!("../records/evidence/{name}") }
     };
     let files = vec![
         file("plan.json", &plan),
-        file("outcomes.json.gz", &Value::Object(outcomes)),
+        file(OUTCOMES, &Value::Object(outcomes)),
         file("report.json", &report(pairs)),
         file("correct.json", &correct()),
     ];

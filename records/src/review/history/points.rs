@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::threshold::Threshold;
 use crate::record::{Record, VerdictWord};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
-use crate::review::number::{digits, with_unit};
+use crate::review::number::with_unit;
 use crate::review::page::{Cell, Figure, Table, Tone};
 
 /// One measurement of one gate under one spec on one kind of machine.

@@ -1,5 +1,7 @@
 //! Axes, grid and layers of a chart.
 
+use std::collections::BTreeSet;
+
 use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -91,7 +93,9 @@ fn draw_layer(plane: &mut Plane<'_, '_>, chart: &Chart, layer: &Layer) -> Result
     match &layer.shape {
         Shape::Marks(mark, points) => {
             let points = points.iter().map(at).filter(inside);
-            let pixels: Vec<(i32, i32)> = points.map(|point| plane.backend_coord(&point)).collect();
+            // Marks of one path that fall on one pixel are one mark to the eye.
+            let pixels: BTreeSet<(i32, i32)> =
+                points.map(|point| plane.backend_coord(&point)).collect();
             return Ok(marks::path(*mark, layer.hue, &pixels));
         }
         Shape::Line { dashed, points } => {

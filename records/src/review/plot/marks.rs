@@ -1,5 +1,6 @@
 //! Marks of a layer as one path.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::review::chart::{Hue, Mark};
@@ -8,7 +9,7 @@ use crate::review::chart::{Hue, Mark};
 const ARM: f64 = 3.2;
 
 /// The path of marks at these pixels.
-pub(super) fn path(mark: Mark, hue: Hue, pixels: &[(i32, i32)]) -> String {
+pub(super) fn path(mark: Mark, hue: Hue, pixels: &BTreeSet<(i32, i32)>) -> String {
     let mut line = String::with_capacity(pixels.len() * 12);
     for (x, y) in pixels {
         let (x, y) = (f64::from(*x), f64::from(*y));

@@ -281,6 +281,7 @@ mod tests {
                 path: String::new(),
                 sha256: digest,
                 bytes: 1,
+                external: false,
             }],
             reproduce: String::new(),
             resumed_answers: None,

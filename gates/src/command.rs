@@ -1,7 +1,9 @@
 //! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress.
 
 mod agreement;
+mod aligned;
 mod capture;
+mod ci;
 mod error;
 mod gaps;
 mod list;
@@ -9,6 +11,7 @@ mod prepare;
 mod prove;
 mod recheck;
 mod records;
+mod review;
 mod run;
 mod supply;
 
@@ -68,15 +71,8 @@ enum Command {
     /// List or provision oracles
     #[command(subcommand)]
     Oracle(OracleCommand),
-    /// Write docs/open-gaps.md from the tracks and the records
-    Gaps {
-        /// Fail when the page is stale or the failing gates are not those that open-gaps.toml lists; write nothing
-        #[arg(long)]
-        check: bool,
-        /// Print the tracks as JSON instead of writing the page
-        #[arg(long, conflicts_with = "check")]
-        json: bool,
-    },
+    /// Write docs/open-gaps.md, docs/benchmark-record.md and docs/tracks/ from the tracks and the records
+    Gaps(gaps::GapsArguments),
     /// Lay the records of several oracles side by side: tokens, near ties, divergence and ranks on the same weights
     Agreement {
         /// The checkpoints
@@ -91,7 +87,9 @@ enum Command {
     },
     /// Look at the records
     #[command(subcommand)]
-    Records(RecordsCommand),
+    Records(records::RecordsCommand),
+    /// Show why a run has its word, or how a track came to its own, as one HTML file
+    Review(ReviewArguments),
     /// Derive verdicts again from their evidence alone, and say where a record says otherwise
     Recheck {
         /// Ids of the records
@@ -157,6 +155,28 @@ struct ProveArguments {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct ReviewArguments {
+    /// Id of a record or its beginning, `latest:GATE`, or the id of a track
+    #[arg(required_unless_present = "regressions", value_name = "RUN|TRACK")]
+    target: Option<String>,
+    /// Every number of every gate against its own history instead
+    #[arg(long, conflicts_with = "target")]
+    regressions: bool,
+    /// The file to write; by default below the cache
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["serve", "text"])]
+    out: Option<PathBuf>,
+    /// Serve the page on loopback until Ctrl-C instead of writing it
+    #[arg(long)]
+    serve: bool,
+    /// Print it condensed instead
+    #[arg(long, conflicts_with = "serve")]
+    text: bool,
+    /// Folder of the record store; by default records/ of the workspace
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 enum OracleCommand {
     /// Name every oracle and say whether it is provisioned
@@ -186,19 +206,6 @@ enum OracleCommand {
         /// The folder with its parts
         dir: PathBuf,
     },
-}
-
-#[derive(Debug, Subcommand)]
-enum RecordsCommand {
-    /// One line a record, oldest first
-    List,
-    /// One record as JSON
-    Show {
-        /// Its id
-        id: String,
-    },
-    /// Check every record and its evidence against their hashes
-    Verify,
 }
 
 /// Parses the command line, does what it says, and gives the exit status.
@@ -246,13 +253,12 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
             supply::pack(&context, &name, &into, split)
         }
         Command::Oracle(OracleCommand::Unpack { dir }) => supply::unpack(&context, &dir),
-        Command::Gaps { check, json } => gaps::gaps(&context, check, json),
+        Command::Gaps(arguments) => gaps::gaps(&context, &arguments),
         Command::Agreement { checkpoints, records, json } => {
             agreement::agreement(&context, &checkpoints, records, json)
         }
-        Command::Records(RecordsCommand::List) => records::list(&context),
-        Command::Records(RecordsCommand::Verify) => records::verify(&context),
-        Command::Records(RecordsCommand::Show { id }) => records::show(&context, &id),
+        Command::Records(command) => records::run(&context, command),
+        Command::Review(arguments) => review::review(&context, &arguments),
         Command::Recheck { runs, all } => recheck::recheck(&context, &runs, all),
     }
 }
@@ -273,6 +279,12 @@ impl Context {
 fn print(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::Stdout)
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
 /// Columns of a table: what a terminal shows at least, and a person reads at most.

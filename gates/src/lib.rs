@@ -29,6 +29,7 @@ pub mod recheck;
 pub mod recording;
 pub mod regressions;
 pub mod report;
+pub mod review;
 pub mod rule;
 pub mod run;
 pub mod samples;

@@ -11,7 +11,7 @@ use oracles::Home;
 use oracles::golden::Noise;
 use records::machine::Machine;
 use records::record::Record;
-use records::store::{Store, StoreError};
+use records::store::{External, Store, StoreError};
 
 use crate::bench::{Bench, Circumstances};
 use crate::facts::Prepared;
@@ -74,9 +74,15 @@ pub enum RunError {
     Interrupted(#[from] Interrupted),
 }
 
+/// Where evidence lies that is too large for git, by its SHA-256.
+pub fn evidence_folder(home: &Home) -> PathBuf {
+    home.cache.join("evidence")
+}
+
 /// Runs one gate and appends its record.
 pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished, RunError> {
-    let store = Store::open(destination.records)?;
+    let store = Store::open(destination.records)?
+        .with_external(External::folder(evidence_folder(destination.home)));
     let mut draft = store.begin(&bench.gate.name)?;
     let machine = Machine::capture();
     let started = Instant::now();

@@ -2,6 +2,7 @@
 //! are equal bytes, so a hash of the bytes names the value.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// The canonical text of a value.
 ///
@@ -9,7 +10,12 @@ use serde::Serialize;
 pub fn canonical_json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let mut value = serde_json::to_value(value)?;
     value.sort_all_objects();
-    let mut text = serde_json::to_string_pretty(&value)?;
+    sorted_text(&value)
+}
+
+/// The canonical text of a value whose objects are sorted already.
+pub(crate) fn sorted_text(value: &Value) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(text)
 }

@@ -1,7 +1,7 @@
 //! The digest of the judge's own sources: the name by which a record says which harness decided its verdict.
 //!
-//! It is made as [`crate::source_digest`] is, over `gates/`, `oracles/` and `records/`. `gates/build.rs` embeds it in `gate`, which
-//! compares it with the tree before it judges anything.
+//! It is made as [`crate::source_digest`] is, over `gates/`, `oracles/` and `records/`. `gates/build.rs`, which includes
+//! this file by path, embeds it in `gate`; that compares it with the tree before it judges anything.
 
 use std::path::Path;
 

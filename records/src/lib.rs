@@ -6,16 +6,27 @@
 //! Nothing here runs anything or decides a verdict: this crate has no notion of a process.
 
 pub mod canonical;
+pub mod diff;
 pub mod digest;
+mod find;
 pub mod gap;
 mod harness_digest;
 pub mod machine;
 pub mod metric;
+pub mod number;
+pub mod pages;
+#[cfg(feature = "query")]
+pub mod query;
 pub mod record;
+#[cfg(feature = "review")]
+pub mod review;
+#[cfg(feature = "query")]
+pub mod samples;
 mod source_digest;
 pub mod store;
 
 pub use digest::{sha256_file, sha256_hex};
+pub use find::{FindError, find};
 pub use harness_digest::harness_digest;
 pub use jiff::Timestamp;
 pub use machine::Machine;
@@ -25,4 +36,4 @@ pub use record::{
     Series, Subject, Verdict, VerdictWord,
 };
 pub use source_digest::{SourceDigestError, source_digest, source_files};
-pub use store::{Draft, Store, StoreError};
+pub use store::{Draft, External, Kept, Store, StoreError};

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// Hardware, kernel and load at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Machine {
     /// The processor as it calls itself.
     pub cpu_model: Option<String>,

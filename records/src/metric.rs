@@ -81,6 +81,22 @@ metrics! {
     SpinNs, "spin_ns", "ns", "Time of one step of a chain of dependent integer operations: the stand-in for a core clock that cannot be read.";
 }
 
+impl Metric {
+    /// Whether it says how fast something is. The wall times of a gate's answers do not: they hold loading and checks.
+    pub fn is_speed(self) -> bool {
+        matches!(
+            self,
+            Self::StartupMs
+                | Self::TtftMs
+                | Self::TpotMs
+                | Self::ItlMs
+                | Self::E2elMs
+                | Self::OutputTokensPerS
+                | Self::Ratio
+        )
+    }
+}
+
 /// How samples became one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -106,9 +122,25 @@ pub enum Statistic {
     P99,
 }
 
+impl Statistic {
+    /// The name in records and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Sum => "sum",
+            Self::Min => "min",
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::StandardError => "standard-error",
+            Self::Max => "max",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+        }
+    }
+}
+
 /// One number of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Measurement {
     /// What.
     pub metric: Metric,

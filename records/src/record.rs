@@ -2,6 +2,9 @@
 //!
 //! Absences are part of the design: "not measured" is `None` and never 0, and a record has no field that a reader would have
 //! to compute again from prose.
+//!
+//! A field that a later program added is no part of these types. [`crate::store::read_record`] reads the rest and keeps it in
+//! [`crate::store::Kept::unknown`]; nothing else reads records.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +20,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// One run of one gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Always [`SCHEMA_VERSION`] on write; checked before any other field on read.
     pub schema_version: u32,
@@ -73,7 +75,6 @@ pub struct Record {
 
 /// A series of interleaved runs: its arms, and a word for every axis of every comparison at every cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Series {
     /// SHA-256 of the plan, which was fixed before the first run.
     pub plan_sha256: String,
@@ -92,7 +93,6 @@ pub struct Series {
 
 /// What is said of one axis of one comparison at one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CellVerdict {
     /// The cell's name, such as `c8`.
     pub cell: String,
@@ -122,7 +122,6 @@ pub struct CellVerdict {
 
 /// The medians of two arms, in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Medians {
     /// Of the arm that is judged.
     pub subject: f64,
@@ -132,7 +131,6 @@ pub struct Medians {
 
 /// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct RatioInterval {
     /// The estimate.
     pub estimate: f64,
@@ -144,7 +142,6 @@ pub struct RatioInterval {
 
 /// The engine under test as it described itself, never as the command line wished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Subject {
     /// The program's name.
     pub name: String,
@@ -166,7 +163,6 @@ pub struct Subject {
 
 /// The oracle that answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct OracleRef {
     /// The name of its registry entry.
     pub name: String,
@@ -198,7 +194,6 @@ pub enum OracleSource {
 
 /// A checkpoint by name and content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CheckpointRef {
     /// The name of its spec.
     pub name: String,
@@ -208,7 +203,6 @@ pub struct CheckpointRef {
 
 /// The outcome, with every rule that fired and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// The word.
     pub word: VerdictWord,
@@ -239,6 +233,10 @@ pub enum VerdictWord {
 }
 
 impl VerdictWord {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Pass, Self::Fail, Self::NotEstablished, Self::Void, Self::Skipped];
+
     /// The word as it is written and printed.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -253,7 +251,6 @@ impl VerdictWord {
 
 /// A file kept beside the record, addressed by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// What it is to the reader, such as `subject.jsonl`.
     pub name: String,
@@ -263,6 +260,10 @@ pub struct Evidence {
     pub sha256: String,
     /// Its length.
     pub bytes: u64,
+    /// Whether it is too large for git and lies outside the store, under its digest. Not written where it lies inside, so that
+    /// records older than this field keep their bytes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub external: bool,
 }
 
 /// A record that contradicts itself, found before it is written and after it is read.

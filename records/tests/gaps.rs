@@ -121,6 +121,7 @@ fn record(gate: &str, at: i64, word: VerdictWord) -> Record {
             path: "evidence/spec.toml".into(),
             sha256: String::new(),
             bytes: 1,
+            external: false,
         }],
         reproduce: String::new(),
         inputs_sha256: None,

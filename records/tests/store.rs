@@ -12,6 +12,11 @@ use records::{
 };
 use serde_json::{Value, json};
 
+#[path = "store/external.rs"]
+mod external;
+#[path = "store/writers.rs"]
+mod writers;
+
 const DIGEST: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 fn record(gate: &str) -> Record {
@@ -209,11 +214,53 @@ fn written(dir: &Path, change: impl Fn(&mut Value)) -> PathBuf {
     path
 }
 
-/// A record written with a field more: the fields of a known version are known.
+/// A record of a later program is read, what is new in it is kept apart, and its hash is that of the whole.
 #[test]
-fn unknown_fields_of_a_known_version_are_refused() {
+fn what_a_later_program_wrote_is_kept() {
     let dir = tempfile::tempdir().unwrap();
-    let path = written(dir.path(), |value| value["extra"] = json!(1));
+    let store = Store::open(dir.path()).unwrap();
+    let later = json!({"metric": "watts", "unit": "W", "value": 71.5, "n": 3, "statistic": "mean"});
+    let path = written(&dir.path().join("runs"), |value| {
+        value["extra"] = json!({"a.b/c": 1});
+        value["subject"]["board"] = json!("H200");
+        value["oracle"]["weather"] = json!(null);
+        value["machine"]["gpus"] = json!([1, 2]);
+        value["measurements"].as_array_mut().unwrap().insert(0, later.clone());
+        value["measurements"][1]["quality"] = json!("good");
+        value["a.b"] = json!({"x": 2});
+    });
+    let kept = store.read_kept().unwrap().remove(0);
+    let id = path.file_stem().unwrap().to_str().unwrap();
+    assert_eq!(kept.record, Record { id: id.to_owned(), ..kept.record.clone() });
+    assert_eq!(kept.record.measurements, record("g").measurements);
+    let unknown: Vec<(&str, Value)> =
+        kept.unknown.iter().map(|(path, value)| (path.as_str(), value.clone())).collect();
+    assert_eq!(
+        unknown,
+        [
+            ("a.b", json!({"x": 2})),
+            ("extra", json!({"a.b/c": 1})),
+            ("machine.gpus", json!([1, 2])),
+            ("measurements.0", later),
+            ("measurements.1.quality", json!("good")),
+            ("oracle.weather", json!(null)),
+            ("subject.board", json!("H200")),
+        ]
+    );
+    assert!(store.text(id).unwrap().contains("H200"));
+    assert!(store.verify().unwrap().is_empty());
+
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("H200", "H100")).unwrap();
+    let error = read_record(&path).unwrap_err();
+    assert!(matches!(error, StoreError::Changed { .. }), "{error}");
+}
+
+/// A known field of another type is not a field more.
+#[test]
+fn a_known_field_of_another_type_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = written(dir.path(), |value| value["compared"] = json!("many"));
     let error = read_record(&path).unwrap_err();
     assert!(matches!(error, StoreError::Schema { .. }), "{error}");
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use records::StoreError;
+
 use crate::capture::CaptureError;
 use crate::evidence::EvidenceError;
 use crate::interrupt::Interrupted;
@@ -85,9 +87,44 @@ pub enum CommandError {
     /// A verdict cannot be derived again.
     #[error(transparent)]
     Recheck(#[from] RecheckError),
-    /// Records or their evidence are missing or changed.
+    /// Records or their evidence are missing or changed, or were left half done.
     #[error("the record store is damaged:\n{0}")]
     Damaged(String),
+    /// Evidence that is kept outside git is not on this machine.
+    #[error("{0}")]
+    Absent(String),
+    /// No record of that name, or several.
+    #[error(transparent)]
+    Find(#[from] records::FindError),
+    /// A query without a result.
+    #[cfg(feature = "query")]
+    #[error(transparent)]
+    Query(#[from] records::query::QueryError),
+    /// This program was built without polars.
+    #[cfg(not(feature = "query"))]
+    #[error(
+        "this program was built without SQL, which takes long to build. With it:\n\n    cargo query {0}"
+    )]
+    NoQueries(String),
+    /// The page of an earlier state of the tree.
+    #[error("cannot read {page} at {revision}: {problem}")]
+    Base {
+        /// The revision as given.
+        revision: String,
+        /// The page.
+        page: &'static str,
+        /// What git said.
+        problem: String,
+    },
+    /// The job summary.
+    #[error("cannot write the summary {path}")]
+    Summary {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// The inputs of a spec.
     #[error("cannot read the inputs {path}")]
     Inputs {
@@ -117,6 +154,41 @@ pub enum CommandError {
         #[source]
         source: std::io::Error,
     },
+    /// No record of that gate.
+    #[error("no record is of gate {0}: `gate records list` names them all")]
+    NoRun(String),
+    /// Neither a record nor a track.
+    #[error(
+        "{0} begins no record's id and is no track: `gate records list` names the records, open-gaps.toml the tracks; \
+         the newest record of a gate is latest:GATE"
+    )]
+    NotReviewed(String),
+    /// More than one record.
+    #[error(
+        "{name} begins the ids of {count} records, from {first} to {last}: give more of it, or latest:GATE"
+    )]
+    Several {
+        /// What was given.
+        name: String,
+        /// How many.
+        count: usize,
+        /// The oldest.
+        first: String,
+        /// The newest.
+        last: String,
+    },
+    /// A page for people.
+    #[error("cannot write the page {path}")]
+    ReviewPage {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The page's server.
+    #[error("cannot serve the page on loopback")]
+    Serve(#[source] std::io::Error),
     /// Standard output is gone.
     #[error("cannot write to standard output")]
     Stdout(#[source] std::io::Error),
@@ -126,7 +198,10 @@ impl CommandError {
     /// The exit status.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Recheck(RecheckError::Evidence(EvidenceError::Missing { .. }))
+            Self::Recheck(RecheckError::Evidence(
+                EvidenceError::Missing { .. } | EvidenceError::Store(StoreError::Absent { .. }),
+            ))
+            | Self::Absent(_)
             | Self::Skipped(_) => exit_status(Word::Skipped),
             Self::Overwrite(_) | Self::Damaged(_) | Self::Recheck(_) | Self::Directional(_) => {
                 exit_status(Word::Void)

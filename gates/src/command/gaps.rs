@@ -1,48 +1,92 @@
-//! `gate gaps [--check] [--json]`: the open gaps, from the tracks and the records alone.
+//! `gate gaps`: the pages that are derived from the tracks and the records alone.
 
-use records::gap::{self, OpenGaps, Present};
+use std::path::PathBuf;
 
-use super::{CommandError, Context};
+use clap::Args;
+use records::gap::{self, OpenGaps, PageError, Present};
+use records::{Record, pages};
+
+use super::{CommandError, Context, ci};
+use crate::chain;
 use crate::rule::{Word, exit_status};
 use crate::words::count;
 
-/// The generated page, relative to the workspace root.
-const PAGE: &str = "docs/open-gaps.md";
+/// What `gate gaps` is given.
+#[derive(Debug, Args)]
+pub(super) struct GapsArguments {
+    /// Fail when a page is stale or the failing gates are not those that open-gaps.toml lists; write no page
+    #[arg(long)]
+    check: bool,
+    /// Print the tracks as JSON instead of writing the pages
+    #[arg(long, conflicts_with_all = ["check", "summary", "annotate"])]
+    json: bool,
+    /// Also write a Markdown summary of the words for a CI job
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Print a `::warning` line for each word that got worse since --base
+    #[arg(long, requires = "base")]
+    annotate: bool,
+    /// The git revision whose words are compared with
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+}
 
-pub(super) fn gaps(context: &Context, check: bool, as_json: bool) -> Result<u8, CommandError> {
+pub(super) fn gaps(context: &Context, arguments: &GapsArguments) -> Result<u8, CommandError> {
     let root = &context.home.root;
     let records = super::records::verified(context)?;
     let tracks = OpenGaps::load(&root.join("open-gaps.toml"))?;
     let present = present(context)?;
-    if as_json {
+    if arguments.json {
         super::print(&gap::render_json(&tracks, &records, &present))?;
         return Ok(0);
     }
-    if !check {
-        let path = root.join(PAGE);
-        std::fs::write(&path, gap::render_markdown(&tracks, &records, &present))
-            .map_err(|source| gap::PageError::Io { path: path.clone(), source })?;
-        super::print(&format!(
-            "wrote {} from {} and {}\n",
-            path.display(),
-            count(tracks.tracks.len(), "track", "tracks"),
-            count(records.len(), "record", "records")
-        ))?;
-        return Ok(0);
+    let pages = pages::all(&tracks, &records, &present);
+    let status = if arguments.check {
+        check(context, &pages, &tracks, &records, &present)?
+    } else {
+        pages::write(root, &pages)?;
+        super::print(&format!("wrote {}\n", from(&pages, &tracks, &records)))?;
+        0
+    };
+    if arguments.summary.is_some() || arguments.base.is_some() {
+        let base = arguments.base.as_deref();
+        let summary = arguments.summary.as_deref();
+        ci::tell(context, (&tracks, &records, &present), base, summary, arguments.annotate)?;
     }
+    Ok(status)
+}
+
+/// `77 pages from 75 tracks and 72 records`.
+fn from(pages: &[pages::Page], tracks: &OpenGaps, records: &[Record]) -> String {
+    format!(
+        "{} from {} and {}",
+        count(pages.len(), "page", "pages"),
+        count(tracks.tracks.len(), "track", "tracks"),
+        count(records.len(), "record", "records")
+    )
+}
+
+/// Compares the pages and the list of failing gates with the records; each disagreement is named.
+fn check(
+    context: &Context,
+    pages: &[pages::Page],
+    tracks: &OpenGaps,
+    records: &[Record],
+    present: &Present,
+) -> Result<u8, CommandError> {
     let mut complaints: Vec<String> =
-        gap::mismatches(&tracks, &records, &present).iter().map(ToString::to_string).collect();
-    match gap::check(root, &tracks, &records, &present) {
-        Ok(()) => {}
-        Err(stale @ gap::PageError::Stale { .. }) => complaints.push(stale.to_string()),
-        Err(error) => return Err(error.into()),
+        gap::mismatches(tracks, records, present).iter().map(ToString::to_string).collect();
+    for error in pages::check(&context.home.root, pages) {
+        match error {
+            // A page that was never written is stale; one that cannot be read is an error of the machine.
+            PageError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error.into());
+            }
+            error => complaints.push(chain::of(&error)),
+        }
     }
     if complaints.is_empty() {
-        super::print(&format!(
-            "{PAGE} agrees with {} and {}\n",
-            count(tracks.tracks.len(), "track", "tracks"),
-            count(records.len(), "record", "records")
-        ))?;
+        super::print(&format!("as derived: {}\n", from(pages, tracks, records)))?;
         return Ok(0);
     }
     super::print(&(complaints.join("\n") + "\n"))?;

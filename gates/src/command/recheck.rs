@@ -1,7 +1,6 @@
 //! `gate recheck RUN...` and `gate recheck --all`
 
 use records::record::Record;
-use records::store::Store;
 
 use super::{CommandError, Context};
 use crate::evidence::EvidenceError;
@@ -10,7 +9,7 @@ use crate::rule::{Word, exit_status};
 use crate::words::count;
 
 pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u8, CommandError> {
-    let store = Store::open(context.records_folder())?;
+    let store = super::records::store(context, None)?;
     let records = store.read_all()?;
     let chosen = if all { records.iter().collect() } else { named(&records, runs)? };
     let (mut lines, mut older, mut grids, mut defects) = (Vec::new(), 0, 0, Vec::new());
@@ -47,9 +46,5 @@ pub(super) fn recheck(context: &Context, runs: &[String], all: bool) -> Result<u
 }
 
 fn named<'r>(records: &'r [Record], runs: &[String]) -> Result<Vec<&'r Record>, CommandError> {
-    let find = |id: &String| {
-        let found = records.iter().find(|record| record.id == *id);
-        found.ok_or_else(|| CommandError::NoRecord(id.clone()))
-    };
-    runs.iter().map(find).collect()
+    runs.iter().map(|run| Ok(records::find(records.iter(), run)?)).collect()
 }

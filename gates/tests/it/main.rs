@@ -25,6 +25,10 @@ mod live;
 #[cfg(test)]
 mod recheck;
 #[cfg(test)]
+mod record_store;
+#[cfg(test)]
+mod review;
+#[cfg(test)]
 mod specs;
 #[cfg(test)]
 mod support;

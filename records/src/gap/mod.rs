@@ -9,14 +9,16 @@ pub mod ledger;
 pub mod moved;
 pub mod page;
 pub mod present;
-mod state;
+pub(crate) mod state;
 pub mod track;
 mod word;
+pub mod worse;
 
 pub use derive::{Cell, derive};
 pub use ledger::{Mismatch, mismatches};
-pub use page::{PageError, check, render_json, render_markdown};
+pub use page::{PAGE, PageError, check, render_json, render_markdown};
 pub use present::{Present, PresentError};
 pub use state::passing;
 pub use track::{Class, OpenGaps, Track, TrackError};
 pub use word::Word;
+pub use worse::{Worse, worse};

@@ -1,6 +1,7 @@
 //! What the records say of one gate, seen from the present.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::Present;
 use super::moved::{definition_moved, pin_moved};
@@ -39,9 +40,11 @@ pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) ->
     let Some(spec) = present.specs.get(gate) else {
         return State::NotBuilt;
     };
-    let counted = || records.iter().filter(|record| record.gate == gate && !named_by_hand(record));
-    let superseded = |record: &Record| counted().any(|other| may_supersede(other, record));
-    let mut runs: Vec<&Record> = counted().filter(|record| !superseded(record)).collect();
+    let mut runs: Vec<&Record> =
+        records.iter().filter(|record| record.gate == gate && !named_by_hand(record)).collect();
+    let superseded: HashSet<&String> =
+        runs.iter().filter(|record| may_supersede(record)).flat_map(|r| &r.supersedes).collect();
+    runs.retain(|record| !superseded.contains(&record.id));
     runs.sort_by_key(|record| Reverse((record.started_at, record.id.as_str())));
     let Some(&newest) = runs.first() else {
         return State::NotRun;
@@ -138,15 +141,14 @@ impl<'a> State<'a> {
     }
 }
 
-/// Whether `other`, of the same gate, says of itself that it corrects `record`, and may: it compared.
-fn may_supersede(other: &Record, record: &Record) -> bool {
-    other.supersedes.as_ref() == Some(&record.id)
-        && matches!(other.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
+/// Whether a record that says of itself that it corrects another of its gate may do so: it compared.
+pub(crate) fn may_supersede(record: &Record) -> bool {
+    matches!(record.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
 }
 
 /// Whether the binary was named with `--plumb` instead of built from the tree, so that what it was made of is its own word
 /// alone; or the oracle with `--oracle` instead of by the spec.
-fn named_by_hand(record: &Record) -> bool {
+pub(crate) fn named_by_hand(record: &Record) -> bool {
     let info = |key: &str| record.subject.info.get(key).and_then(serde_json::Value::as_str);
     info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle")
 }

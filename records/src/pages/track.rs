@@ -1,0 +1,84 @@
+//! The page of one track: where it stands, and every record of its gates in the order of time.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::markdown::{Corrections, date, link, sources};
+use super::{BENCHMARK, GENERATED};
+use crate::gap::page::{CELL_LIMIT, capped, entry, format_row, letter};
+use crate::gap::state::{may_supersede, named_by_hand};
+use crate::gap::{Cell, Track};
+use crate::record::Record;
+
+/// How many folders the page lies below the root.
+const DEPTH: usize = 2;
+
+pub(super) fn render(
+    track: &Track,
+    cell: &Cell,
+    records: &[&Record],
+    corrections: &Corrections<'_>,
+) -> String {
+    let mut page = format!(
+        "{GENERATED} from open-gaps.toml and records/. Do not edit: CI compares every byte. -->\n\n\
+         # {}. {} ({})\n\n{}\n**{}** {}\n\nNext gate: {}\n\n## History\n\n",
+        track.row,
+        track.title,
+        letter(track),
+        entry(track),
+        cell.word,
+        cell.why,
+        cell.next
+    );
+    let gates: BTreeSet<&String> = track.gates.iter().chain(&track.planned).collect();
+    let history: Vec<&&Record> =
+        records.iter().filter(|record| gates.contains(&record.gate)).collect();
+    if history.is_empty() {
+        page.push_str("No record: nothing was run.\n");
+        return page;
+    }
+    let (runs, last) = (history.len(), BENCHMARK.rsplit('/').next().unwrap_or(BENCHMARK));
+    let _ = write!(
+        page,
+        "Every run of its gates, oldest first ({runs}). What was found wrong stays, with its correction below it. Speed numbers \
+         are in [{last}](../{last}).\n\n\
+         | Date (UTC) | Gate | Word | Compared | Why | Sources | Record |\n|---|---|---|--:|---|---|---|\n"
+    );
+    for record in history {
+        page.push_str(&row(record, &date(record), &why(record)));
+        for correction in corrections.of_record(record) {
+            page.push_str(&insertion(correction));
+        }
+    }
+    page
+}
+
+fn row(record: &Record, date: &str, why: &str) -> String {
+    let word = record.verdict.word.as_str();
+    let compared = record.compared.to_string();
+    let (sources, link) = (sources(record), link(record, DEPTH));
+    format_row(&[date, &record.gate, word, &compared, &capped(why, CELL_LIMIT), &sources, &link])
+}
+
+/// A correction, beside the entry that it corrects.
+fn insertion(correction: &Record) -> String {
+    let what = if may_supersede(correction) {
+        "corrects the entry above"
+    } else {
+        "would correct the entry above, but compared nothing, so it does not"
+    };
+    let why = format!("{what}: {}", correction.verdict.reason);
+    row(correction, &format!("↳ {}", date(correction)), &why)
+}
+
+/// The reason with the rules that fired, and whether the run decides anything.
+fn why(record: &Record) -> String {
+    let mut why = record.verdict.reason.clone();
+    if !record.verdict.rules.is_empty() {
+        why = format!("{}: {why}", record.verdict.rules.join(", "));
+    }
+    if named_by_hand(record) {
+        why = format!("(named by hand, decides nothing) {why}");
+    }
+    why
+}

@@ -1,0 +1,91 @@
+//! Time to first token and time per output token by concurrency, for all arms.
+
+use super::read::Evidence;
+use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
+use crate::review::number::digits;
+use crate::review::page::{Block, Cell, Figure, Section, Table};
+
+pub(super) fn section(evidence: &Evidence) -> Option<Section> {
+    let of = [
+        ("ttft_ms_p50", "ttft", "Time to first token by concurrency"),
+        ("tpot_ms_p50", "tpot", "Time per output token by concurrency"),
+    ];
+    let figures: Vec<Figure> = of
+        .into_iter()
+        .filter_map(|(metric, id, title)| figure(evidence, metric, id, title))
+        .collect();
+    let lead = "Medians over the measured legs of each arm. Absolute values stand even where no ratio is said.";
+    (!figures.is_empty()).then(|| {
+        Section::new("latency", "Latency by concurrency", Some(lead), vec![Block::Beside(figures)])
+    })
+}
+
+fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Figure> {
+    let plan = &evidence.plan;
+    let mut table = Table::new(title, &["arm", "in flight#", "median of legs, ms#", "legs#"]);
+    let (mut layers, mut all, mut across) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, arm) in plan.arms().into_iter().enumerate() {
+        let mut points = Vec::new();
+        for cell in &plan.cells {
+            let legs = plan
+                .legs
+                .iter()
+                .filter(|leg| leg.cell == cell.id && leg.arm == arm && leg.role == "measured");
+            let mut values: Vec<f64> =
+                legs.filter_map(|leg| evidence.outcomes.get(&leg.id)?.metric(metric)).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            let Some(median) = values.get(values.len() / 2) else { continue };
+            points.push((f64::from(cell.concurrency), *median));
+            table.rows.push(vec![
+                Cell::new(arm),
+                Cell::new(cell.concurrency.to_string()),
+                Cell::new(digits(*median)),
+                Cell::new(values.len().to_string()),
+            ]);
+        }
+        all.extend(points.iter().map(|point| point.1));
+        across.extend(points.iter().map(|point| point.0));
+        let dashed = arm == plan.null.twin;
+        layers.push(Layer {
+            name: String::new(),
+            hue: Hue::arm(at),
+            shape: Shape::Line { dashed, points: points.clone() },
+        });
+        layers.push(Layer {
+            name: arm.to_owned(),
+            hue: Hue::arm(at),
+            shape: Shape::Marks(Mark::arm(at), points),
+        });
+    }
+    if all.is_empty() {
+        return None;
+    }
+    let highest = all.iter().copied().fold(0.0, f64::max);
+    let ends = across
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), at| (low.min(*at), high.max(*at)));
+    let names =
+        plan.cells.iter().map(|cell| (f64::from(cell.concurrency), cell.concurrency.to_string()));
+    let x = Axis {
+        label: "requests in flight".to_owned(),
+        range: (ends.0 * 0.85, ends.1 * 1.18),
+        names: names.collect(),
+        is_log: true,
+    };
+    Some(Figure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: format!(
+            "Medians of {} arms at {} concurrencies, from 0 to {} ms.",
+            plan.arms().len(),
+            plan.cells.len(),
+            digits(highest)
+        ),
+        chart: Chart {
+            x,
+            y: Axis { range: (0.0, highest * 1.12), ..Axis::around("ms", [], 0.0) },
+            layers,
+        },
+        table,
+    })
+}

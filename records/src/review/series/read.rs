@@ -1,0 +1,227 @@
+//! The evidence of a series, read for what a page shows of it. Keys that are not shown are passed over: the grid's own reader
+//! is strict, and the record carries the words.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::digest::sha256_hex;
+use crate::record::Series;
+use crate::review::run::File;
+
+/// The most that a compressed file may hold, in bytes: a million legs are a quarter of it.
+const LARGEST: u64 = 4 << 30;
+
+/// What there is to draw from.
+pub(super) struct Evidence {
+    pub(super) plan: Plan,
+    pub(super) outcomes: BTreeMap<String, Outcome>,
+    pub(super) report: Option<Report>,
+    pub(super) correctness: Option<Correctness>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Plan {
+    pub(super) null: NullArm,
+    pub(super) cells: Vec<PlannedCell>,
+    pub(super) axes: Vec<Axis>,
+    pub(super) sessions: u32,
+    pub(super) looks: Vec<u64>,
+    pub(super) alpha: f64,
+    pub(super) legs: Vec<Leg>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct NullArm {
+    pub(super) of: String,
+    pub(super) twin: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PlannedCell {
+    pub(super) id: String,
+    pub(super) concurrency: u32,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Axis {
+    pub(super) metric: String,
+    pub(super) direction: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Leg {
+    pub(super) id: String,
+    pub(super) cell: String,
+    pub(super) block: Option<u64>,
+    pub(super) arm: String,
+    pub(super) role: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Outcome {
+    pub(super) at_s: f64,
+    pub(super) ended: Ended,
+    #[serde(default)]
+    pub(super) violations: Vec<Violation>,
+    pub(super) clock: Option<Clock>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Ended {
+    Measured(BTreeMap<String, f64>),
+    Failed(String),
+    Skipped(String),
+}
+
+#[derive(Deserialize)]
+pub(super) struct Violation {
+    pub(super) rule: String,
+    pub(super) reason: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Clock {
+    pub(super) mean: f64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Report {
+    pub(super) verdicts: Vec<Judged>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Judged {
+    pub(super) cell: String,
+    pub(super) comparison: Comparison,
+    pub(super) metric: String,
+    #[serde(rename = "judged")]
+    pub(super) said: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Comparison {
+    pub(super) reference: String,
+    pub(super) subject: String,
+}
+
+/// An interval on the scale of the logarithm; an end that is open is none.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Interval {
+    pub(super) lower: Option<f64>,
+    pub(super) upper: Option<f64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Discard {
+    pub(super) block: u64,
+    pub(super) clock_mean_off: f64,
+    pub(super) clock_median_off: f64,
+}
+
+/// What arms have to show, and what stands against others.
+#[derive(Deserialize)]
+pub(super) struct Correctness {
+    pub(super) certificates: Vec<Certificate>,
+    pub(super) standing: BTreeMap<String, Vec<Violation>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Certificate {
+    pub(super) arm: String,
+    /// By gate, the id of the record in which it passed.
+    pub(super) passed: BTreeMap<String, String>,
+}
+
+/// Reads what there is; the error says what is missing, or that it is of another plan.
+pub(super) fn evidence(series: &Series, files: &[File]) -> Result<Evidence, String> {
+    let named = |name| File::named(files, name);
+    let present = |name| named(name).ok_or_else(|| format!("{name} is not among its files"));
+    let plan = present("plan.json")?;
+    let found = sha256_hex(&plan.bytes);
+    if found != series.plan_sha256 {
+        return Err(format!(
+            "plan.json hashes to {found}, the record names {}",
+            series.plan_sha256
+        ));
+    }
+    Ok(Evidence {
+        plan: parse(plan)?,
+        outcomes: unpacked(present("outcomes.json.gz")?)?,
+        report: named("report.json").map(parse).transpose()?,
+        correctness: named("correct.json").map(parse).transpose()?,
+    })
+}
+
+fn parse<T: DeserializeOwned>(file: &File) -> Result<T, String> {
+    serde_json::from_slice(&file.bytes).map_err(|error| format!("{}: {error}", file.name))
+}
+
+/// The same of a file that is compressed.
+fn unpacked<T: DeserializeOwned>(file: &File) -> Result<T, String> {
+    let mut text = Vec::new();
+    let mut unpacked = GzDecoder::new(file.bytes.as_slice()).take(LARGEST);
+    unpacked.read_to_end(&mut text).map_err(|error| format!("{}: {error}", file.name))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.name))
+}
+
+impl Plan {
+    /// Every arm that runs, in the order of the plan.
+    pub(super) fn arms(&self) -> Vec<&str> {
+        let mut arms: Vec<&str> = Vec::new();
+        for leg in &self.legs {
+            if !arms.contains(&leg.arm.as_str()) {
+                arms.push(&leg.arm);
+            }
+        }
+        arms
+    }
+
+    /// Whether less is better.
+    pub(super) fn is_turned(&self, metric: &str) -> bool {
+        self.axes.iter().any(|axis| axis.metric == metric && axis.direction == "lower")
+    }
+}
+
+impl Outcome {
+    /// A metric, where the leg ended well and has one that is a positive number.
+    pub(super) fn metric(&self, name: &str) -> Option<f64> {
+        match &self.ended {
+            Ended::Measured(metrics) => {
+                metrics.get(name).copied().filter(|value| value.is_finite() && *value > 0.0)
+            }
+            Ended::Failed(_) | Ended::Skipped(_) => None,
+        }
+    }
+}
+
+impl Report {
+    /// What the judge said of one axis, where it compared.
+    pub(super) fn compared(
+        &self,
+        cell: &str,
+        subject: &str,
+        reference: &str,
+        metric: &str,
+    ) -> Option<&serde_json::Value> {
+        let is = |judged: &&Judged| {
+            judged.cell == cell
+                && judged.metric == metric
+                && judged.comparison.subject == subject
+                && judged.comparison.reference == reference
+        };
+        self.verdicts.iter().find(is)?.said.get("compared")
+    }
+}
+
+/// A part of what was compared, where it is there.
+pub(super) fn part<T: DeserializeOwned>(
+    compared: Option<&serde_json::Value>,
+    key: &str,
+) -> Option<T> {
+    serde_json::from_value(compared?.get(key)?.clone()).ok()
+}

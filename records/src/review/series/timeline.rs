@@ -1,0 +1,82 @@
+//! The clock under the legs, in order of time.
+
+use super::read::Evidence;
+use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
+use crate::review::number::digits;
+use crate::review::page::{Block, Cell, Figure, Section, Table};
+
+/// The mean clock of a leg: minutes since the series began, and the clock.
+type Point = (f64, f64);
+
+pub(super) fn section(evidence: &Evidence) -> Section {
+    let block = figure(evidence, &by_arm(evidence)).unwrap_or_else(|| {
+        Block::Text("No clock was seen while the legs ran: none is drawn, and no ratio is corrected by one.".to_owned())
+    });
+    let lead = "Every leg in order of time, whichever arm ran.";
+    Section::new("clocks", "The clock", Some(lead), vec![block])
+}
+
+/// The points of every arm, in the order of arms.
+fn by_arm(evidence: &Evidence) -> Vec<Vec<Point>> {
+    let points = |arm: &str| {
+        let legs = evidence.plan.legs.iter().filter(|leg| leg.arm == arm);
+        let found = legs.filter_map(|leg| {
+            let outcome = evidence.outcomes.get(&leg.id)?;
+            Some((outcome.at_s / 60.0, outcome.clock.as_ref()?.mean))
+        });
+        found.collect()
+    };
+    evidence.plan.arms().into_iter().map(points).collect()
+}
+
+fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
+    let title = "Clock under the legs";
+    let all: Vec<Point> = arms.iter().flatten().copied().collect();
+    let lowest = all.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let highest = all.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+    if all.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(title, &["arm", "values#", "least#", "mean#", "largest#"]);
+    let mut layers = Vec::new();
+    for (at, (arm, points)) in evidence.plan.arms().into_iter().zip(arms).enumerate() {
+        if points.is_empty() {
+            continue;
+        }
+        let heights = || points.iter().map(|point| point.1);
+        let number = |value: f64| Cell::new(digits(value));
+        table.rows.push(vec![
+            Cell::new(arm),
+            Cell::new(points.len().to_string()),
+            number(heights().fold(f64::INFINITY, f64::min)),
+            number(heights().sum::<f64>() / points.len() as f64),
+            number(heights().fold(f64::NEG_INFINITY, f64::max)),
+        ]);
+        let shape = Shape::Marks(Mark::arm(at), points.clone());
+        layers.push(Layer { name: arm.to_owned(), hue: Hue::arm(at), shape });
+    }
+    Some(Block::Figure(Box::new(Figure {
+        id: "clock".to_owned(),
+        title: title.to_owned(),
+        description: format!(
+            "{} legs, from {} to {}. A pair whose arms lie more than 1 % apart here is a DISCARD.",
+            all.len(),
+            digits(lowest),
+            digits(highest)
+        ),
+        chart: Chart {
+            x: Axis::around(
+                "minutes since the series began",
+                all.iter().map(|point| point.0),
+                0.02,
+            ),
+            y: Axis::around(
+                "mean busy clock, MHz or spin steps per µs",
+                all.iter().map(|point| point.1),
+                0.12,
+            ),
+            layers,
+        },
+        table,
+    })))
+}

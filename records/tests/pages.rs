@@ -1,0 +1,157 @@
+//! The pages say what the store says, all of it, in the same bytes each time.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "pages/synthetic.rs"]
+mod synthetic;
+
+use std::fs;
+
+use records::gap::worse::{words_of_page, worse};
+use records::gap::{Cell, PageError, Word, derive, render_markdown};
+use records::pages::{self, ENTRIES, Page};
+use records::{Record, Verdict, VerdictWord};
+
+use synthetic::{CELLS, GATES, GRIDS, present, record, store, tracks, write};
+
+fn page<'a>(pages: &'a [Page], path: &str) -> &'a str {
+    &pages.iter().find(|page| page.path == path).unwrap().text
+}
+
+/// The part of a page behind a heading, up to the next of its kind.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let from = page.split_once(&format!("\n{heading}\n")).unwrap().1;
+    from.split("\n##").next().unwrap()
+}
+
+#[test]
+fn ten_thousand_records_come_out_right() {
+    const RECORDS: usize = 10_000;
+    let (_dir, store) = store(RECORDS);
+    let audit = store.audit().unwrap();
+    assert!(audit.defects.is_empty() && audit.absent.is_empty(), "{:?}", audit.defects);
+    let mut records: Vec<Record> = audit.records.into_iter().map(|kept| kept.record).collect();
+    assert_eq!(records.len(), RECORDS);
+    let pages = pages::all(&tracks(), &records, &present());
+    assert_eq!(pages.len(), 77);
+
+    // Every record of a gate stands on the page of its track, and on no other.
+    let mut rows = 0;
+    for track in &tracks().tracks {
+        let text = page(&pages, &format!("docs/tracks/{:02}-{}.md", track.row, track.id));
+        let expected = records.iter().filter(|r| track.gates.contains(&r.gate)).count();
+        let found = text.matches("](../../records/runs/").count();
+        assert_eq!(found, expected, "{}", track.id);
+        assert_eq!(text.contains("nothing was run"), expected == 0, "{}", track.id);
+        rows += found;
+    }
+    assert_eq!(rows, RECORDS);
+
+    // A grid's track shows the newest valid ratios up to the cap, and says how many more there are.
+    let benchmark = page(&pages, pages::BENCHMARK);
+    for grid in 0..GRIDS {
+        let name = format!("sweep-{grid}");
+        let row = GATES + grid + 1;
+        let text = section(benchmark, &format!("### {row}. Track {row} (G)"));
+        let valid = records
+            .iter()
+            .filter(|r| r.gate == name && r.verdict.word != VerdictWord::Void)
+            .count();
+        let ratios = valid * (CELLS as usize - 1);
+        assert_eq!(text.matches("](../records/runs/").count(), ENTRIES);
+        assert!(text.contains(&format!("and {} more: `gate records query", ratios - ENTRIES)));
+        let newest = records.iter().rev().find(|r| r.gate == name && r.verdict.rules.is_empty());
+        assert!(text.lines().nth(3).unwrap().contains(&newest.unwrap().id), "newest first");
+        assert!(text.contains("| 1.030 [1.025, 1.035] | IMPROVED |"));
+        assert!(
+            !text.contains("V-CLOCK-OFF") && !text.contains("| c11 |"),
+            "a void cell has no number"
+        );
+    }
+    // A gate's newest numbers, one record each; every tenth record is a grid's, so that four gates have none.
+    let newest = section(benchmark, "## Newest numbers of gates");
+    assert_eq!(newest.matches("startup_ms median").count(), GATES - 4 + GRIDS);
+
+    records.reverse();
+    assert_eq!(pages::all(&tracks(), &records, &present()), pages, "in whatever order they come");
+}
+
+#[test]
+fn a_stale_page_is_named_and_so_is_one_of_no_track() {
+    let (dir, store) = store(30);
+    let records = store.read_all().unwrap();
+    let pages = pages::all(&tracks(), &records, &present());
+    pages::write(dir.path(), &pages).unwrap();
+    assert!(pages::check(dir.path(), &pages).is_empty());
+
+    let root = dir.path().join("docs/tracks");
+    fs::write(root.join("README.md"), "written by a person").unwrap();
+    fs::write(root.join("76-gone.md"), &pages[3].text).unwrap();
+    let stale = root.join("02-track-2.md");
+    fs::write(&stale, pages[3].text.replace("PASS", "MET")).unwrap();
+    fs::remove_file(dir.path().join(pages::BENCHMARK)).unwrap();
+    let found = pages::check(dir.path(), &pages);
+    assert!(
+        matches!(
+            &found[..],
+            [
+                PageError::Io { path: missing, .. },
+                PageError::Stale { path: named, .. },
+                PageError::Stray { path: stray },
+            ] if missing.ends_with(pages::BENCHMARK) && *named == stale && stray.ends_with("76-gone.md")
+        ),
+        "{found:?}"
+    );
+
+    pages::write(dir.path(), &pages).unwrap();
+    assert!(pages::check(dir.path(), &pages).is_empty());
+    assert!(root.join("README.md").exists(), "what a person wrote stays");
+}
+
+#[test]
+fn a_correction_stands_below_what_it_corrects() {
+    let (dir, store) = store(0);
+    let wrong = write(dir.path(), Record { supersedes: None, ..record(1) });
+    let between = Record { gate: "gate-1".into(), ..record(2) };
+    write(dir.path(), between);
+    let correction = Record {
+        gate: "gate-1".into(),
+        supersedes: Some(wrong.clone()),
+        verdict: Verdict { word: VerdictWord::Fail, rules: vec![], reason: "it was wrong".into() },
+        ..record(3)
+    };
+    write(dir.path(), correction);
+    let hollow = Record { gate: "gate-1".into(), supersedes: Some(wrong), ..record(7) };
+    write(dir.path(), hollow);
+    let pages = pages::all(&tracks(), &store.read_all().unwrap(), &present());
+    let text = page(&pages, "docs/tracks/02-track-2.md");
+    insta::assert_snapshot!("a_track_with_corrections", text);
+    let benchmark = page(&pages, pages::BENCHMARK);
+    insta::assert_snapshot!("a_benchmark_record_without_the_wrong", benchmark);
+}
+
+#[test]
+fn words_that_got_worse_are_told() {
+    let (_dir, store) = store(200);
+    let (gaps, records) = (tracks(), store.read_all().unwrap());
+    let before = words_of_page(&render_markdown(&gaps, &records, &present()));
+    assert_eq!(before.len(), 75);
+    assert_eq!(before[&4], Word::Pass);
+
+    let cells = |records: &[Record]| -> Vec<Cell> {
+        gaps.tracks.iter().map(|track| derive(track, records, &present())).collect()
+    };
+    let same = cells(&records);
+    assert_eq!(worse(&before, &gaps, &same), []);
+    assert!(
+        pages::summary(&same, Some(("main", &[]))).ends_with("No word got worse since `main`.\n")
+    );
+
+    let mut later = records;
+    let reason = "3 of 24 differ, 50% more\nthan before: see it".to_owned();
+    let verdict = Verdict { word: VerdictWord::Fail, rules: vec![], reason };
+    later.push(Record { gate: "gate-3".into(), verdict, compared: 24, ..record(300) });
+    let cells = cells(&later);
+    let worse = worse(&before, &gaps, &cells);
+    insta::assert_snapshot!("summary_of_a_change", pages::summary(&cells, Some(("main", &worse))));
+    insta::assert_snapshot!("annotations_of_a_change", pages::annotations(&worse));
+}

@@ -1,0 +1,230 @@
+//! Pages for people: what they say, that nothing in evidence becomes markup, and that many pairs stay cheap.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+#[path = "review/fixture.rs"]
+mod fixture;
+#[path = "review/series.rs"]
+mod fixture_series;
+
+use fixture::{HOSTILE, record};
+use fixture_series::series;
+use records::review::page::{Cell, Found, Parting, RuleStep, Rung, Side, Tone};
+use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
+use records::review::text::Style;
+use records::review::{self, Page};
+use records::{Evidence, Store};
+
+const PLAIN: Style = Style { width: 100, colour: false };
+
+fn findings() -> Findings {
+    let side = |token, text: &str, top: &[(u32, f64)]| Side {
+        token,
+        text: text.into(),
+        top: top.to_vec(),
+    };
+    let case = |id: &str, outcome| Case {
+        id: id.into(),
+        outcome,
+        prompt_tokens: 5,
+        shared_tokens: 8,
+        answered_tokens: 8,
+        prompt: HOSTILE.into(),
+        answer: "Paris".into(),
+    };
+    let rung = |question: &str, word: &str, taken| Rung {
+        question: question.into(),
+        answer: "no".into(),
+        word: word.into(),
+        taken,
+        reached: true,
+    };
+    Findings {
+        asked: "three prompts".into(),
+        next: "a change of sources".into(),
+        rules: vec![RuleStep {
+            id: "V-PIN".into(),
+            demand: "Broken if the oracle is another.".into(),
+            source: "facts.json".into(),
+            inputs: vec![("pinned".into(), HOSTILE.into())],
+            found: Found::Held,
+        }],
+        order: vec![rung("Was a rule broken?", "VOID", false), rung("Within?", "PASS", true)],
+        cases: Some(Cases {
+            all: vec![case("one", Outcome::Exact), case(HOSTILE, Outcome::Tie)],
+            partings: vec![Parting {
+                case: HOSTILE.into(),
+                index: 3,
+                prompt: HOSTILE.into(),
+                shared: "The capital".into(),
+                ours: side(7, HOSTILE, &[(7, -0.5), (9, -0.75)]),
+                oracle: side(9, " of", &[]),
+                verdict: Cell {
+                    text: "near tie".into(),
+                    tone: Some(Tone::Open),
+                    ..Cell::default()
+                },
+                reading: vec![("gap".into(), "31.2 milli-nats".into())],
+            }],
+        }),
+        distribution: Some(Distribution { positions: vec![(1e-6, 1), (3e-4, 2), (0.0, 1)] }),
+        ..Findings::default()
+    }
+}
+
+fn gate_page() -> Page {
+    review::run::page(&record(), &findings(), &[], "../records/")
+}
+
+fn series_page(pairs: u64) -> Page {
+    let (record, files) = series(pairs);
+    review::run::page(&record, &Findings::default(), &files, "../records/")
+}
+
+#[test]
+fn a_gate_in_text_and_markup() {
+    insta::assert_snapshot!("gate_text", review::text(&gate_page(), PLAIN));
+    let html = review::html(&gate_page());
+    // The style sheet has its own reviewer: the eye.
+    let (head, rest) = html.split_once("<style>").unwrap();
+    let (_, body) = rest.split_once("</style>").unwrap();
+    insta::assert_snapshot!("gate_html", format!("{head}{body}"));
+}
+
+/// The page of what `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
+fn recorded_page() -> Page {
+    let store = Store::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/review/store")).unwrap();
+    let record = store.read_all().unwrap().remove(0);
+    let file = |entry: &Evidence| File {
+        name: entry.name.clone(),
+        bytes: store.evidence(entry).unwrap(),
+        href: format!("../records/{}", entry.path),
+    };
+    let files: Vec<File> = record.evidence.iter().map(file).collect();
+    review::run::page(&record, &Findings::default(), &files, "../records/")
+}
+
+/// Ratios, intervals, discarded blocks and the broken leg are those that the grid's judge printed when it recorded the series.
+#[test]
+fn what_a_grid_recorded_in_text() {
+    let text = review::text(&recorded_page(), Style { width: 160, colour: false });
+    insta::assert_snapshot!("recorded_text", text);
+    let html = review::html(&recorded_page());
+    for said in [
+        "1.0592",
+        "1.0530 to 1.0667",
+        "INCONCLUSIVE",
+        "DISCARD",
+        "s1.c32.b002.2.change",
+        "20261202T124830Z-smollm2-greedy",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+    for (figure, count) in [
+        ("<figure id=\"pairs-", 4),
+        ("<figure id=\"null-", 4),
+        ("<figure id=\"ecdf-", 6),
+        ("<figure id=\"clock\"", 1),
+        ("<figure id=\"tpot\"", 1),
+    ] {
+        assert_eq!(html.matches(figure).count(), count, "{figure}: none where a rule fired");
+    }
+}
+
+#[test]
+fn a_series_in_text() {
+    insta::assert_snapshot!("series_text", review::text(&series_page(10), PLAIN));
+}
+
+#[test]
+fn nothing_in_evidence_is_markup_or_a_terminals_command() {
+    for page in [gate_page(), series_page(10), review::refusal(HOSTILE, &[HOSTILE.to_owned()])] {
+        let html = review::html(&page);
+        assert!(html.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;"));
+        for live in ["<script", "</script", "<img", "javascript:", "\u{1b}", "\u{202e}"] {
+            assert!(!html.contains(live), "{live:?}");
+        }
+        assert!(!review::text(&page, PLAIN).contains(['\u{1b}', '\u{202e}']));
+    }
+}
+
+#[test]
+fn pages_need_no_network_and_serve_light_dark_and_readers_without_eyes() {
+    for page in [gate_page(), series_page(10)] {
+        let html = review::html(&page);
+        for outside in ["http://", "https://", "url(", "@import", "xmlns", "<link"] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+        for needed in [
+            "prefers-color-scheme: dark",
+            "--paper:",
+            "--ink:",
+            "@media print",
+            "Content-Security-Policy",
+        ] {
+            assert!(html.contains(needed), "{needed}");
+        }
+        let drawings: Vec<&str> =
+            html.split("<svg").skip(1).map(|rest| rest.split("</svg>").next().unwrap()).collect();
+        assert!(!drawings.is_empty());
+        for drawing in drawings {
+            assert!(drawing.contains("<title") && drawing.contains("<desc"), "{drawing}");
+            // Colours are properties of the style sheet alone.
+            assert!(!drawing.contains("=\"#"), "{drawing}");
+        }
+    }
+}
+
+#[test]
+fn ids_are_unique_and_anchors_lead_somewhere() {
+    for page in [gate_page(), series_page(10)] {
+        let html = review::html(&page);
+        let mut ids: Vec<&str> =
+            html.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+        let anchors = html.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap());
+        for anchor in anchors {
+            assert!(ids.contains(&anchor), "{anchor}");
+        }
+    }
+}
+
+/// A void cell has no ratio anywhere; a plan that is not the record's gives no plot at all.
+#[test]
+fn no_number_where_a_rule_fired() {
+    let (mut record, files) = series(10);
+    let page = review::text(&review::run::page(&record, &Findings::default(), &files, ""), PLAIN);
+    let void = page.lines().find(|line| line.contains("c32") && line.contains("VOID")).unwrap();
+    assert!(void.contains("no number"), "{void}");
+    assert!(page.contains("DISCARD"));
+    if let Some(series) = &mut record.series {
+        series.plan_sha256 = "0".repeat(64);
+    }
+    let html = review::html(&review::run::page(&record, &Findings::default(), &files, ""));
+    assert!(html.contains("plan.json hashes to") && !html.contains("<figure"));
+}
+
+/// The words of a record that its evidence contradicts are not printed as words.
+#[test]
+fn a_contradicted_word_is_not_printed() {
+    let findings =
+        Findings { differences: vec!["the record has another word".into()], ..findings() };
+    let html = review::html(&review::run::page(&record(), &findings, &[], ""));
+    assert!(!html.contains("class=\"word\"") && html.contains("the record has another word"));
+    let refused = review::html(&review::refusal("x", &["evidence/a: changed".into()]));
+    assert!(refused.contains("evidence/a: changed") && !refused.contains("class=\"word\""));
+    assert!(!refused.contains("PASS"));
+}
+
+#[test]
+fn a_thousand_pairs_are_a_small_page() {
+    let (record, files) = series(1000);
+    let html = review::html(&review::run::page(&record, &Findings::default(), &files, ""));
+    assert!(html.len() < 4 << 20, "{} bytes", html.len());
+    let elements = html.matches("<circle").count()
+        + html.matches("<path").count()
+        + html.matches("<line").count();
+    assert!(elements < 1000, "{elements} elements");
+}

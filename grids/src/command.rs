@@ -8,6 +8,7 @@ mod host;
 mod list;
 mod load;
 mod mock;
+mod recheck;
 mod scheduled;
 mod selftest;
 mod series;
@@ -57,6 +58,8 @@ enum Command {
     Sweep(Box<series::SeriesArguments>),
     /// One change beside what was, likewise
     Ab(Box<series::SeriesArguments>),
+    /// Derive the words of a record again from its evidence alone. Exit status 1: it says another thing, 5: no grid is on record
+    Recheck(recheck::RecheckArguments),
     /// Serve completions of known timing, or known faults, until Ctrl-C
     Mock(mock::MockArguments),
     /// Hold the client against every mode of the mock. Exit status 1: one is out of bounds
@@ -80,6 +83,7 @@ pub fn main() -> u8 {
         Command::List { json, root } => list::list(root.as_deref(), json),
         Command::Sweep(arguments) => series::run(&arguments, true),
         Command::Ab(arguments) => series::run(&arguments, false),
+        Command::Recheck(arguments) => recheck::run(&arguments),
         Command::Load(arguments) => load::load(&arguments),
         Command::Mock(arguments) => mock::mock(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),

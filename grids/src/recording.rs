@@ -335,7 +335,8 @@ mod tests {
     fn a_series_is_recorded_once_by_the_machines_that_ran_it() {
         let root = tempfile::tempdir().unwrap();
         let (store, folder) = (Store::open(root.path().join("records")).unwrap(), root.path());
-        let plan = ab(&AB);
+        let mut plan = ab(&AB);
+        plan.spec_sha256 = records::sha256_hex(b"");
         let mut outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
         let sha256 = "a".repeat(64);
         let known = Known {
@@ -384,5 +385,20 @@ mod tests {
         assert_eq!(first.harness_sha256.as_ref(), Some(&sha256));
         let second = all.iter().find(|record| record.id == other).unwrap();
         assert_eq!(second.supersedes, Some(id));
+
+        // From the evidence alone the same comes again; another ratio or an edited byte does not.
+        let again = crate::recheck::recheck(&store, first).unwrap();
+        assert_eq!(again.differences, Vec::<String>::new());
+        assert!(again.derived.starts_with(first.verdict.word.as_str()), "{}", again.derived);
+        let mut better = first.clone();
+        better.series.as_mut().unwrap().cells[0].ratio = None;
+        let again = crate::recheck::recheck(&store, &better).unwrap();
+        assert_eq!(again.differences, ["series: not as the evidence gives it"]);
+        let report = first.evidence.iter().find(|entry| entry.name == "report.json").unwrap();
+        let path = store.evidence_file(report);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen('1', "2", 1)).unwrap();
+        let damaged = crate::recheck::recheck(&store, first);
+        assert!(matches!(damaged, Err(crate::recheck::RecheckError::Store(_))), "{damaged:?}");
     }
 }

@@ -1,0 +1,147 @@
+//! The words of a series derived once more, from the evidence of its record alone: nothing is run, and every file is held to its hash
+//! first, so that an edited byte is noticed.
+//!
+//! Taken as they are kept, because what they were derived from is not evidence: how far answers agreed (`answers.json`, from the raw
+//! legs), what stood against an arm (`correct.json`, from the records of then), and of the record itself when it was made, by which
+//! `grid`, by which command, and what it supersedes.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use records::record::Record;
+use records::{Store, StoreError};
+use serde::de::DeserializeOwned;
+
+use crate::correct::Correctness;
+use crate::recording::{self, CellAnswers, Finished, RecordingError};
+use crate::series::{Hosts, KnownArms, Outcomes, Plan};
+use crate::verdict::{self, Report};
+
+/// The words of a record could not be derived again.
+#[derive(Debug, thiserror::Error)]
+pub enum RecheckError {
+    /// It is no record of a series.
+    #[error("{record} is no record of a grid: `gate recheck` derives those of gates")]
+    NoSeries {
+        /// The record.
+        record: String,
+    },
+    /// A file of its evidence is missing or is not the one that was recorded.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It keeps no such file.
+    #[error("{record} keeps no {name}")]
+    Missing {
+        /// The record.
+        record: String,
+        /// The file.
+        name: &'static str,
+    },
+    /// A file of its evidence is whole and cannot be read.
+    #[error("{name} of {record}")]
+    Read {
+        /// The record.
+        record: String,
+        /// The file.
+        name: &'static str,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is nothing to make a record of.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recheck {
+    /// The verdict as the evidence gives it.
+    pub derived: String,
+    /// What the record says otherwise; empty where all is the same.
+    pub differences: Vec<String>,
+}
+
+/// Derives the words of `record` again.
+pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> {
+    let Some(series) = &record.series else {
+        return Err(RecheckError::NoSeries { record: record.id.clone() });
+    };
+    let kept = Kept { store, record };
+    let spec = kept.text("spec.toml")?;
+    let plan: Plan = kept.json("plan.json")?;
+    let outcomes: Outcomes = kept.json("outcomes.json.gz")?;
+    let hosts: Hosts = kept.json("machines.json")?;
+    let arms: KnownArms = kept.json("arms.json")?;
+    let correctness: Correctness = kept.json("correct.json")?;
+    let answers: Vec<CellAnswers> = kept.json("answers.json")?;
+    let recorded: Report = kept.json("report.json")?;
+    let report = verdict::judge(&plan, &outcomes).under(&plan, &correctness.standing);
+    let again = recording::assembled(&Finished {
+        spec: &spec,
+        plan: &plan,
+        is_as_declared: series.is_as_declared,
+        outcomes: &outcomes,
+        hosts: &hosts,
+        harness_sha256: record.harness_sha256.as_deref().unwrap_or_default(),
+        arms: &arms,
+        correctness: &correctness,
+        answers: &answers,
+        report: &report,
+        reproduce: record.reproduce.clone(),
+    })?;
+    let same = [
+        ("the words", report == recorded),
+        ("verdict", again.verdict == record.verdict),
+        ("series", again.series == record.series),
+        ("gate", again.gate == record.gate),
+        ("kinds", again.kinds == record.kinds),
+        ("compared", again.compared == record.compared),
+        ("subject", again.subject == record.subject),
+        ("checkpoint", again.checkpoint == record.checkpoint),
+        ("machine", again.machine == record.machine),
+        ("duration_ms", again.duration_ms == record.duration_ms),
+        ("spec_sha256", again.spec_sha256 == record.spec_sha256),
+        ("measurements", again.measurements == record.measurements),
+        // What narrows a series is in its plan, and so never in the text.
+        ("spec.toml", records::sha256_hex(spec.as_bytes()) == plan.spec_sha256),
+    ];
+    let other = same.into_iter().filter(|(_, is_same)| !is_same);
+    let differences = other.map(|(what, _)| format!("{what}: not as the evidence gives it"));
+    let derived = format!("{}: {}", again.verdict.word.as_str(), again.verdict.reason);
+    Ok(Recheck { derived, differences: differences.collect() })
+}
+
+/// The evidence of a record.
+struct Kept<'a> {
+    store: &'a Store,
+    record: &'a Record,
+}
+
+impl Kept<'_> {
+    fn text(&self, name: &'static str) -> Result<String, RecheckError> {
+        let record = self.record.id.clone();
+        let Some(entry) = self.record.evidence.iter().find(|entry| entry.name == name) else {
+            return Err(RecheckError::Missing { record, name });
+        };
+        let bytes = self.store.evidence(entry)?;
+        let mut text = String::new();
+        let read = if name.ends_with(".gz") {
+            GzDecoder::new(&bytes[..]).read_to_string(&mut text)
+        } else {
+            (&bytes[..]).read_to_string(&mut text)
+        };
+        match read {
+            Ok(_) => Ok(text),
+            Err(source) => Err(RecheckError::Read { record, name, source }),
+        }
+    }
+
+    fn json<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, RecheckError> {
+        serde_json::from_str(&self.text(name)?).map_err(|error| RecheckError::Read {
+            record: self.record.id.clone(),
+            name,
+            source: error.into(),
+        })
+    }
+}

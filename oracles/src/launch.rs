@@ -38,7 +38,7 @@ pub use error::LaunchError;
 
 pub use crate::process::stop_all;
 use start::Start;
-pub use variant::Variant;
+pub use variant::{Variant, pinned_arguments};
 
 /// The name under which an oracle serves its model, where its interface wants one.
 pub const MODEL: &str = "oracle";

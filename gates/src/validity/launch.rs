@@ -4,7 +4,7 @@
 //! command line, what the process read back, and the environment; all of it is compared, and none of it by hand.
 
 use oracles::golden::GoldenManifest;
-use oracles::launch::LaunchSettings;
+use oracles::launch::{LaunchSettings, pinned_arguments};
 
 use super::Violation;
 use crate::facts::Pinned;
@@ -12,13 +12,13 @@ use crate::rule::Rule;
 use crate::spec::LaunchSpec;
 
 /// Flags that every launch chooses anew: they say where, not how.
-const WHERE: [&str; 4] = ["--model", "--served-model-name", "--host", "--port"];
+const WHERE: [&str; 5] = ["--model", "--model-path", "--served-model-name", "--host", "--port"];
 /// Flags of the number of threads.
 const THREADS: [&str; 2] = ["--threads", "--threads-batch"];
 /// Flags of the context's length, by whichever name the oracle has for it.
-const CONTEXT: [&str; 3] = ["--ctx-size", "--context", THREADLESS];
-/// The context's length where the server has no flag for threads (vLLM's).
-const THREADLESS: &str = "--max-model-len";
+const CONTEXT: [&str; 4] = ["--ctx-size", "--context", THREADLESS[0], THREADLESS[1]];
+/// The context's length where the server has no flag for threads: vLLM's and SGLang's.
+const THREADLESS: [&str; 2] = ["--max-model-len", "--context-length"];
 
 /// V-WORKLOAD for what the spec's `[launch]` decides, V-PIN for what the registry file does. All differences are told.
 pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &Pinned) -> Vec<Violation> {
@@ -39,7 +39,7 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &Pinned) -> Ve
             pin(flag, expected, was.to_owned());
         }
     }
-    pin("the arguments", words(&pinned.arguments), words(&line.rest));
+    pin("the arguments", words(&pinned_arguments(pinned)), words(&line.rest));
     let sorted = |features: &[String]| {
         let mut features = features.to_vec();
         features.sort_unstable();
@@ -65,13 +65,14 @@ pub fn launch(golden: &GoldenManifest, spec: &LaunchSpec, oracle: &Pinned) -> Ve
 }
 
 /// The flags that are the same for every golden of a spec, with their values.
-fn decided(spec: &LaunchSpec) -> [(&'static str, String); 4] {
+fn decided(spec: &LaunchSpec) -> [(&'static str, String); 5] {
     let settings = LaunchSettings::default();
     [
         ("--batch-size", settings.batch.to_string()),
         ("--ubatch-size", settings.ubatch.to_string()),
         ("--dtype", spec.dtype.name().to_owned()),
         ("--max-num-seqs", settings.sequences.to_string()),
+        ("--max-running-requests", settings.sequences.to_string()),
     ]
 }
 
@@ -88,7 +89,7 @@ fn workload(golden: &GoldenManifest, line: &CommandLine<'_>, spec: &LaunchSpec) 
         );
         found.push(Violation { rule: Rule::Workload, reason });
     };
-    if line.value(THREADLESS).is_none() {
+    if THREADLESS.into_iter().all(|flag| line.value(flag).is_none()) {
         differs("threads", spec.threads, THREADS[0], line.value(THREADS[0]));
     }
     if let Some(batch) = line.value(THREADS[1]) {
@@ -157,12 +158,16 @@ mod tests {
 
     /// A committed golden, and how its oracle is launched today.
     fn committed() -> (GoldenManifest, LaunchSpec, Pinned) {
+        committed_of("llama-cpp", "smollm2-greedy")
+    }
+
+    fn committed_of(oracle: &str, gate: &str) -> (GoldenManifest, LaunchSpec, Pinned) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let spec = crate::spec::load(&root, "smollm2-greedy").unwrap().spec.launch;
+        let spec = crate::spec::load(&root, gate).unwrap().spec.launch;
         let home = Home { root, cache: "unused".into() };
-        let golden = Golden::read(&home, "llama-cpp", "smollm2-greedy").unwrap().unwrap();
+        let golden = Golden::read(&home, oracle, gate).unwrap().unwrap();
         let mut manifest = golden.manifest;
-        let oracle = Pinned::from(&OracleSpec::load(&home, "llama-cpp").unwrap());
+        let oracle = Pinned::from(&OracleSpec::load(&home, oracle).unwrap());
         manifest.environment = Some(oracle.declared.launch.as_ref().unwrap().environment.clone());
         (manifest, spec, oracle)
     }
@@ -231,6 +236,25 @@ mod tests {
         silent.oracle.flags.clear();
         silent.oracle.settings.clear();
         assert_eq!(rules(&silent, &spec, &oracle), [Rule::Pin, Rule::Workload].into());
+    }
+
+    /// SGLang has names of its own for what a launch decides, and is told what to keep of prompts without its registry file.
+    #[test]
+    fn a_golden_of_sglang_is_compared_by_sglangs_own_flags() {
+        let (golden, spec, oracle) = committed_of("sglang", "qwen3-tiny-sglang");
+        assert_eq!(launch(&golden, &spec, &oracle), []);
+        let mut keeping = golden.clone();
+        assert_eq!(keeping.oracle.flags.pop().as_deref(), Some("--disable-radix-cache"));
+        assert_eq!(rules(&keeping, &spec, &oracle), [Rule::Pin].into());
+        for (flag, rule) in [
+            ("--context-length", Rule::Workload),
+            ("--max-running-requests", Rule::Pin),
+            ("--mem-fraction-static", Rule::Pin),
+        ] {
+            let mut other = golden.clone();
+            set(&mut other.oracle.flags, flag, "8");
+            assert_eq!(rules(&other, &spec, &oracle), [rule].into(), "{flag}");
+        }
     }
 
     /// What an oracle must say of itself, and the type it computes in.

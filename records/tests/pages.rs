@@ -58,7 +58,7 @@ fn ten_thousand_records_come_out_right() {
             .count();
         let ratios = valid * (CELLS as usize - 1);
         assert_eq!(text.matches("](../records/runs/").count(), ENTRIES);
-        assert!(text.contains(&format!("and {} more: `gate records query", ratios - ENTRIES)));
+        assert!(text.contains(&format!("and {} more: `cargo query", ratios - ENTRIES)));
         let newest = records.iter().rev().find(|r| r.gate == name && r.verdict.rules.is_empty());
         assert!(text.lines().nth(3).unwrap().contains(&newest.unwrap().id), "newest first");
         assert!(text.contains("| 1.030 [1.025, 1.035] | IMPROVED |"));

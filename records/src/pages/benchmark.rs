@@ -32,7 +32,7 @@ pub(super) fn render(
          # Benchmark record\n\n\
          Every valid speed number of the store, newest first: no run in which a rule fired, none that was corrected since, none of a\n\
          binary named by hand. A ratio is subject over reference with its interval; it speaks of the sources it was measured at,\n\
-         and [open-gaps.md](open-gaps.md) says what still holds. All of it, as a table: `gate records query`.\n"
+         and [open-gaps.md](open-gaps.md) says what still holds. All of it, as a table: `cargo query`.\n"
     );
     let valid: Vec<&Record> =
         records.iter().rev().copied().filter(|record| is_valid(record, corrections)).collect();
@@ -106,7 +106,7 @@ fn table(by_gate: &BTreeMap<&str, Vec<Number<'_>>>, gates: &BTreeSet<&str>) -> S
         let names: Vec<String> = gates.iter().map(|gate| format!("'{gate}'")).collect();
         let _ = write!(
             text,
-            "\nand {more} more: `gate records query \"SELECT started_at, gate, cell, subject, reference, metric, ratio, low, high, word, \
+            "\nand {more} more: `cargo query \"SELECT started_at, gate, cell, subject, reference, metric, ratio, low, high, word, \
              run FROM cells WHERE gate IN ({}) AND ratio IS NOT NULL ORDER BY started_at DESC\"`\n",
             names.join(", ")
         );

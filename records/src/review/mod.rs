@@ -9,11 +9,11 @@
 //! | [`history`] | a track over time, and all numbers against their own history |
 //! | [`chart`] | what a figure shows, before it is drawn |
 //! | [`plot`] | a chart as SVG |
-//! | [`html`] | a page as one file that needs no network and no script |
-//! | [`text`] | the same page, condensed, for a terminal |
+//! | [`mod@html`] | a page as one file that needs no network and no script |
+//! | [`mod@text`] | the same page, condensed, for a terminal |
 //!
 //! Every function here is pure. Whoever calls it has read record and evidence through [`crate::Store`], so that a changed byte
-//! was named before: [`refusal`] is the page for that, and it has no word on it.
+//! was named before: [`refusal()`] is the page for that, and it has no word on it.
 
 pub mod chart;
 pub mod history;

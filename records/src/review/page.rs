@@ -1,5 +1,5 @@
-//! The model of a page: what is said, in which order, and what belongs together. How it looks is decided by [`super::html`]
-//! and [`super::text`]; neither adds a fact.
+//! The model of a page: what is said, in which order, and what belongs together. How it looks is decided by [`mod@super::html`]
+//! and [`mod@super::text`]; neither adds a fact.
 
 use super::chart::Chart;
 

@@ -17,6 +17,9 @@ use crate::recording::{self, CellAnswers, Finished, RecordingError};
 use crate::series::{Hosts, KnownArms, Outcomes, Plan};
 use crate::verdict::{self, Report};
 
+/// The only file that is compressed.
+const OUTCOMES: &str = "outcomes.json.gz";
+
 /// The words of a record could not be derived again.
 #[derive(Debug, thiserror::Error)]
 pub enum RecheckError {
@@ -70,7 +73,7 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
     let kept = Kept { store, record };
     let spec = kept.text("spec.toml")?;
     let plan: Plan = kept.json("plan.json")?;
-    let outcomes: Outcomes = kept.json("outcomes.json.gz")?;
+    let outcomes: Outcomes = kept.json(OUTCOMES)?;
     let hosts: Hosts = kept.json("machines.json")?;
     let arms: KnownArms = kept.json("arms.json")?;
     let correctness: Correctness = kept.json("correct.json")?;
@@ -126,7 +129,7 @@ impl Kept<'_> {
         };
         let bytes = self.store.evidence(entry)?;
         let mut text = String::new();
-        let read = if name.ends_with(".gz") {
+        let read = if name == OUTCOMES {
             GzDecoder::new(&bytes[..]).read_to_string(&mut text)
         } else {
             (&bytes[..]).read_to_string(&mut text)

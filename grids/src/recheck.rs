@@ -2,8 +2,9 @@
 //! first, so that an edited byte is noticed.
 //!
 //! Taken as they are kept, because what they were derived from is not evidence: how far answers agreed (`answers.json`, from the raw
-//! legs), what stood against an arm (`correct.json`, from the records of then), and of the record itself when it was made, by which
-//! `grid`, by which command, and what it supersedes.
+//! legs), what stood against an arm (`correct.json`, from the records of then), the plan as its flags made it of the spec
+//! (`plan.json`), and of the record itself when it was made, by which `grid`, by which command, whether that is the declared one, and
+//! what it supersedes.
 
 use std::io::Read;
 

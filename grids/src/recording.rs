@@ -11,8 +11,9 @@
 //! | `answers.json` | how far arms answered the same |
 //! | `report.json` | the words |
 //!
-//! A series is recorded once: `FOLDER/recorded/SHA256` holds the id of the record of these outcomes. Outcomes are never changed, but
-//! skipped legs may come to be run; then another record supersedes the first.
+//! A series is recorded once: `FOLDER/recorded/SHA256` holds the id of the record of these outcomes and words. Outcomes are never
+//! changed, but skipped legs may come to be run, and gates that were owed may come to pass or to fail; then another record supersedes the
+//! first.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,6 +31,9 @@ use crate::series::state::{StateError, failed, publish};
 use crate::series::{Comparison, Ended, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
 use crate::statistics::median;
 use crate::verdict::{self, Compared, Judged, Report, Word, text};
+
+/// The flag that names a binary by hand. What it was made of is its own word alone, so that its record says so and decides nothing.
+pub const BY_HAND: &str = "--plumb";
 
 /// How far two arms answered the same at one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
@@ -130,7 +134,8 @@ pub fn record(
     let markers = folder.join("recorded");
     std::fs::create_dir_all(&markers).map_err(failed("create", &markers))?;
     let _lock = Lock::take(&markers.join("lock"), &format!("grid {}", plan.grid))?;
-    let marker = markers.join(records::sha256_hex(outcomes.as_bytes()));
+    let words = json("report.json", report)?;
+    let marker = markers.join(records::sha256_hex(format!("{outcomes}{words}").as_bytes()));
     let earlier = earlier(&markers)?;
     if marker.exists() {
         let id = std::fs::read_to_string(&marker).map_err(failed("read", &marker))?;
@@ -144,7 +149,7 @@ pub fn record(
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
-    draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
+    draft.evidence("report.json", words.as_bytes())?;
     let path = draft.commit(Record { supersedes: earlier, ..assembled(finished)? })?;
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     publish(&marker, format!("{id}\n").as_bytes())?;
@@ -183,7 +188,7 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
         spec_sha256: plan.spec_sha256.clone(),
         started_at: records::Timestamp::UNIX_EPOCH,
         duration_ms: duration_ms(finished.outcomes),
-        subject: subject(judged, known, plan),
+        subject: subject(judged, known, plan, is_by_hand(&finished.reproduce)),
         oracle: None,
         checkpoint: Some(CheckpointRef {
             name: known.checkpoint.clone(),
@@ -286,7 +291,7 @@ fn medians(compared: &Compared) -> Option<Medians> {
 }
 
 /// The engine as it described itself; what an oracle as subject does not say stays empty.
-fn subject(name: &str, known: &Known, plan: &Plan) -> Subject {
+fn subject(name: &str, known: &Known, plan: &Plan, is_by_hand: bool) -> Subject {
     let info = known.identity.get("info").unwrap_or(&known.identity);
     let text = |value: &Value, key: &str| {
         value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -299,8 +304,22 @@ fn subject(name: &str, known: &Known, plan: &Plan) -> Subject {
         binary_sha256: text(&known.identity, "binary_sha256"),
         profile: text(info, "profile"),
         threads: plan.launch.threads.0,
-        info: info.clone(),
+        info: if is_by_hand { named_by_hand(info) } else { info.clone() },
     }
+}
+
+/// Whether a command names the binary.
+fn is_by_hand(command: &str) -> bool {
+    command.split(' ').any(|word| word == BY_HAND)
+}
+
+/// What a binary says of itself, with how it was found: the key that the pages ask for gates too.
+fn named_by_hand(info: &Value) -> Value {
+    let mut info = info.clone();
+    if let Some(fields) = info.as_object_mut() {
+        fields.insert("found_by".to_owned(), BY_HAND.into());
+    }
+    info
 }
 
 /// From the first leg to the beginning of the last.
@@ -327,26 +346,41 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::recheck::{RecheckError, recheck};
+    use crate::rule::{Rule, Violation};
     use crate::series::Host;
     use crate::verdict::fixture::{AB, Model, ab, simulate};
 
-    /// Where the legs ran is what the record says, whoever writes it; and the same outcomes are recorded once.
-    #[test]
-    fn a_series_is_recorded_once_by_the_machines_that_ran_it() {
+    /// A series whose legs are done, and a store.
+    struct Series {
+        root: tempfile::TempDir,
+        store: Store,
+        plan: Plan,
+        outcomes: Outcomes,
+        hosts: Hosts,
+        arms: KnownArms,
+        correctness: Correctness,
+        reproduce: &'static str,
+    }
+
+    fn sha256() -> String {
+        "a".repeat(64)
+    }
+
+    fn series() -> Series {
         let root = tempfile::tempdir().unwrap();
-        let (store, folder) = (Store::open(root.path().join("records")).unwrap(), root.path());
+        let store = Store::open(root.path().join("records")).unwrap();
         let mut plan = ab(&AB);
         plan.spec_sha256 = records::sha256_hex(b"");
-        let mut outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
-        let sha256 = "a".repeat(64);
+        let outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
         let known = Known {
             engine: "plumb".to_owned(),
             identity: json!({
-                "binary_sha256": sha256,
-                "info": { "version": "1", "source_sha256": sha256, "profile": "own" },
+                "binary_sha256": sha256(),
+                "info": { "version": "1", "source_sha256": sha256(), "profile": "own" },
             }),
             checkpoint: "tiny".to_owned(),
-            checkpoint_sha256: sha256.clone(),
+            checkpoint_sha256: sha256(),
             arguments: vec![],
             ready_ms: 1,
         };
@@ -354,51 +388,98 @@ mod tests {
         host.machine.cpu_model = Some("the machine of the legs".to_owned());
         let hosts = Hosts::from([("m".to_owned(), host)]);
         let arms = KnownArms::from(["a", "b"].map(|arm| (arm.to_owned(), known.clone())));
-        let record = |outcomes: &Outcomes, hosts: &Hosts| {
-            let report = verdict::judge(&plan, outcomes);
+        let correctness = Correctness::default();
+        Series { root, store, plan, outcomes, hosts, arms, correctness, reproduce: "" }
+    }
+
+    impl Series {
+        fn recorded(&self) -> Result<Recorded, RecordingError> {
+            let report = verdict::judge(&self.plan, &self.outcomes)
+                .under(&self.plan, &self.correctness.standing);
             let finished = Finished {
                 spec: "",
-                plan: &plan,
+                plan: &self.plan,
                 is_as_declared: true,
-                outcomes,
-                hosts,
-                harness_sha256: &sha256,
-                arms: &arms,
-                correctness: &Correctness::default(),
+                outcomes: &self.outcomes,
+                hosts: &self.hosts,
+                harness_sha256: &sha256(),
+                arms: &self.arms,
+                correctness: &self.correctness,
                 answers: &[],
                 report: &report,
-                reproduce: String::new(),
+                reproduce: self.reproduce.to_owned(),
             };
-            record(&store, folder, &finished)
-        };
-        let refused = record(&outcomes, &Hosts::new());
+            record(&self.store, self.root.path(), &finished)
+        }
+
+        /// The record that is new.
+        fn new_record(&self) -> Record {
+            let Recorded::Now(id) = self.recorded().unwrap() else { panic!("recorded before") };
+            self.store.read_all().unwrap().into_iter().find(|record| record.id == id).unwrap()
+        }
+    }
+
+    /// Where the legs ran is what the record says, whoever writes it; and the same outcomes are recorded once.
+    #[test]
+    fn a_series_is_recorded_once_by_the_machines_that_ran_it() {
+        let mut series = series();
+        let hosts = std::mem::take(&mut series.hosts);
+        let refused = series.recorded();
         assert!(matches!(refused, Err(RecordingError::NoMachine)), "{refused:?}");
-        let Recorded::Now(id) = record(&outcomes, &hosts).unwrap() else { panic!("recorded") };
-        assert_eq!(record(&outcomes, &hosts).unwrap(), Recorded::Before(id.clone()));
-        outcomes.values_mut().next().unwrap().at_s += 1.0;
-        let Recorded::Now(other) = record(&outcomes, &hosts).unwrap() else { panic!("recorded") };
-        let all = store.read_all().unwrap();
-        assert_eq!(all.len(), 2);
-        let first = all.iter().find(|record| record.id == id).unwrap();
+        series.hosts = hosts;
+        let first = series.new_record();
+        assert_eq!(series.recorded().unwrap(), Recorded::Before(first.id.clone()));
         assert_eq!(first.machine.cpu_model.as_deref(), Some("the machine of the legs"));
         assert_eq!(first.series.as_ref().unwrap().machines.len(), 1);
-        assert_eq!(first.harness_sha256.as_ref(), Some(&sha256));
-        let second = all.iter().find(|record| record.id == other).unwrap();
-        assert_eq!(second.supersedes, Some(id));
+        assert_eq!(first.harness_sha256, Some(sha256()));
+        series.outcomes.values_mut().next().unwrap().at_s += 1.0;
+        let second = series.new_record();
+        assert_eq!(series.store.read_all().unwrap().len(), 2);
+        assert_eq!(second.supersedes, Some(first.id));
+    }
 
-        // From the evidence alone the same comes again; another ratio or an edited byte does not.
-        let again = crate::recheck::recheck(&store, first).unwrap();
+    /// The same legs, and a gate that fails meanwhile.
+    #[test]
+    fn other_words_of_the_same_outcomes_are_recorded_too() {
+        let mut series = series();
+        let first = series.new_record();
+        let owed = Violation::new(Rule::Correct, "b: its gate fails");
+        series.correctness.standing.insert("b".to_owned(), vec![owed]);
+        let second = series.new_record();
+        assert_eq!(second.supersedes, Some(first.id));
+        assert_eq!(second.verdict.word, records::VerdictWord::Void);
+        assert_eq!(series.recorded().unwrap(), Recorded::Before(second.id));
+    }
+
+    /// As of a gate's, so that no page takes its numbers for ours.
+    #[test]
+    fn the_record_of_a_binary_named_by_hand_says_so() {
+        let mut series = series();
+        assert_eq!(series.new_record().subject.info.get("found_by"), None);
+        series.outcomes.values_mut().next().unwrap().at_s += 1.0;
+        series.reproduce = "cargo grid ab test --plumb other/plumb";
+        let by_hand = series.new_record();
+        assert_eq!(by_hand.subject.info["found_by"], "--plumb");
+        assert_eq!(recheck(&series.store, &by_hand).unwrap().differences, Vec::<String>::new());
+    }
+
+    /// From the evidence alone the same comes again; another ratio or an edited byte does not.
+    #[test]
+    fn the_words_follow_from_the_evidence() {
+        let series = series();
+        let record = series.new_record();
+        let again = recheck(&series.store, &record).unwrap();
         assert_eq!(again.differences, Vec::<String>::new());
-        assert!(again.derived.starts_with(first.verdict.word.as_str()), "{}", again.derived);
-        let mut better = first.clone();
+        assert!(again.derived.starts_with(record.verdict.word.as_str()), "{}", again.derived);
+        let mut better = record.clone();
         better.series.as_mut().unwrap().cells[0].ratio = None;
-        let again = crate::recheck::recheck(&store, &better).unwrap();
+        let again = recheck(&series.store, &better).unwrap();
         assert_eq!(again.differences, ["series: not as the evidence gives it"]);
-        let report = first.evidence.iter().find(|entry| entry.name == "report.json").unwrap();
-        let path = store.evidence_file(report);
+        let report = record.evidence.iter().find(|entry| entry.name == "report.json").unwrap();
+        let path = series.store.evidence_file(report);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replacen('1', "2", 1)).unwrap();
-        let damaged = crate::recheck::recheck(&store, first);
-        assert!(matches!(damaged, Err(crate::recheck::RecheckError::Store(_))), "{damaged:?}");
+        let damaged = recheck(&series.store, &record);
+        assert!(matches!(damaged, Err(RecheckError::Store(_))), "{damaged:?}");
     }
 }

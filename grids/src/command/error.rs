@@ -64,9 +64,6 @@ pub enum CommandError {
     /// The record of a series.
     #[error(transparent)]
     Recording(#[from] crate::recording::RecordingError),
-    /// A record whose words cannot be derived again.
-    #[error(transparent)]
-    Recheck(#[from] crate::recheck::RecheckError),
     /// The store of records.
     #[error(transparent)]
     Store(#[from] records::StoreError),

@@ -49,7 +49,15 @@ pub(super) fn run(arguments: &RecheckArguments) -> Result<u8, CommandError> {
     }
     let mut status = 0;
     for record in chosen {
-        let again = recheck::recheck(&store, record)?;
+        let again = match recheck::recheck(&store, record) {
+            Ok(again) => again,
+            // One that is damaged does not hide the others.
+            Err(error) => {
+                complain(&format!("{}: {}", record.id, super::chain(&error)));
+                status = DIFFERS;
+                continue;
+            }
+        };
         print(&format!("{} {}\n", record.id, again.derived))?;
         for difference in again.differences {
             complain(&format!("{}: {difference}", record.id));

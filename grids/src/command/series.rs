@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     for torn in state.torn() {
         complain(&format!("{} was no outcome and is set aside", torn.display()));
     }
-    let judged = judged(&home, &plan, &folder, &state, arguments.narrowed_by())?;
+    let judged = judged(&home, &plan, &folder, &state, arguments.by_hand())?;
     // The words first: whatever becomes of the record, they were measured.
     let shown = judged.show(&plan, &folder, arguments.json);
     complain(&format!("the series lies in {}", folder.display()));
@@ -257,6 +257,16 @@ impl SeriesArguments {
         words
     }
 
+    /// The flags by which the series is not the one that is declared: what narrows its plan, and a binary that is not the one built
+    /// beside this program.
+    fn by_hand(&self) -> Vec<String> {
+        let mut flags = self.narrowed_by();
+        if let Some(plumb) = &self.plumb {
+            flags.extend([recording::BY_HAND.to_owned(), plumb.display().to_string()]);
+        }
+        flags
+    }
+
     /// The flags by which the plan is not the spec's own.
     fn narrowed_by(&self) -> Vec<String> {
         let mut flags = Vec::new();
@@ -384,11 +394,8 @@ fn told(plan: &Plan, judged: &Judged) -> String {
     }
     text += &verdict::text::report(report);
     if !judged.narrowed.is_empty() {
-        let _ = writeln!(
-            text,
-            "narrowed by {}: not the grid as it is declared",
-            judged.narrowed.join(" ")
-        );
+        let _ =
+            writeln!(text, "with {}: not the grid as it is declared", judged.narrowed.join(" "));
     }
     text
 }
@@ -446,12 +453,9 @@ mod tests {
             answers: vec![],
             report: verdict::judge(&plan, &outcomes),
         };
-        assert!(!told(&plan, &of(&[])).contains("narrowed"));
+        assert!(!told(&plan, &of(&[])).contains("not the grid"));
         let text = told(&plan, &of(&["--pairs", "2"]));
-        assert!(
-            text.ends_with("narrowed by --pairs 2: not the grid as it is declared\n"),
-            "{text}"
-        );
+        assert!(text.ends_with("with --pairs 2: not the grid as it is declared\n"), "{text}");
         let json = of(&["--pairs", "2"]).json(Path::new("series"));
         assert_eq!(
             (&json["is_as_declared"], &json["narrowed"][0]),

@@ -8,12 +8,14 @@
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
 //! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
+//! | [`warmth`] | which servers have yet to run what is discarded |
 
 pub mod leg;
 pub mod metrics;
 pub mod quiet;
 pub mod raw;
 pub mod servers;
+pub mod warmth;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ use crate::slurm::Share;
 use crate::spec::ArmSpec;
 use crate::workload::WorkloadError;
 use servers::Servers;
+use warmth::Warmth;
 
 /// How often a share asks whether the machine is free.
 const LOCK_POLL: Duration = Duration::from_millis(500);
@@ -108,6 +111,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     let mut state = State::open(setting.folder, plan)?;
     let machine = machine::keep(setting.folder, &machine::Host::capture())?;
     let mut servers = Servers::new(setting, plan);
+    let mut warmth = Warmth::default();
     let is_ours = |leg: &Leg| ours.iter().any(|cell| cell.id == leg.cell);
     let come = servers.come(&state)?;
     for leg in state.reopen(plan, is_ours, |leg| come.contains(&leg.arm))? {
@@ -127,8 +131,16 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         }
         stage.say(&leg.id);
         let at_s = earlier + began.elapsed().as_secs_f64();
+        let name = servers.arm(leg).to_owned();
         let ended = match servers.of(leg)? {
-            Ok(server) => leg::measure(plan, leg, server, setting)?,
+            Ok(server) => {
+                if let Some(first) = warmth.owed(plan, &name, leg) {
+                    stage.say(&format!("{} is discarded once more, on a new server", first.id));
+                    leg::measure(plan, first, server, setting)?;
+                }
+                warmth.ran(&name, leg);
+                leg::measure(plan, leg, server, setting)?
+            }
             Err(missing) => leg::Measured::bare(Ended::Skipped(missing.to_owned())),
         };
         // Half a leg is none.
@@ -152,6 +164,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         state.keep(plan, &leg.id, outcome)?;
         if died {
             servers.stop(leg);
+            warmth.stopped(&name);
         }
         stage.advance(1);
     }

@@ -69,7 +69,8 @@ impl<'a> Servers<'a> {
             .collect())
     }
 
-    fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
+    /// The arm whose server runs a leg.
+    pub fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
         if leg.arm == self.plan.null.twin { &self.plan.null.of } else { &leg.arm }
     }
 

@@ -14,12 +14,9 @@ use records::{Store, StoreError};
 use serde::de::DeserializeOwned;
 
 use crate::correct::Correctness;
-use crate::recording::{self, CellAnswers, Finished, RecordingError};
+use crate::recording::{self, CellAnswers, Finished, OUTCOMES, RecordingError};
 use crate::series::{Hosts, KnownArms, Outcomes, Plan};
 use crate::verdict::{self, Report};
-
-/// The only file that is compressed.
-const OUTCOMES: &str = "outcomes.json.gz";
 
 /// The words of a record could not be derived again.
 #[derive(Debug, thiserror::Error)]
@@ -94,26 +91,31 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         report: &report,
         reproduce: record.reproduce.clone(),
     })?;
-    let same = [
-        ("the words", report == recorded),
-        ("verdict", again.verdict == record.verdict),
-        ("series", again.series == record.series),
-        ("gate", again.gate == record.gate),
-        ("kinds", again.kinds == record.kinds),
-        ("compared", again.compared == record.compared),
-        ("subject", again.subject == record.subject),
-        ("checkpoint", again.checkpoint == record.checkpoint),
-        ("machine", again.machine == record.machine),
-        ("duration_ms", again.duration_ms == record.duration_ms),
-        ("spec_sha256", again.spec_sha256 == record.spec_sha256),
-        ("measurements", again.measurements == record.measurements),
-        // What narrows a series is in its plan, and so never in the text.
-        ("spec.toml", records::sha256_hex(spec.as_bytes()) == plan.spec_sha256),
-    ];
-    let other = same.into_iter().filter(|(_, is_same)| !is_same);
-    let differences = other.map(|(what, _)| format!("{what}: not as the evidence gives it"));
+    let mut differences = other_fields(&again, record);
+    if report != recorded {
+        differences.push("report.json".to_owned());
+    }
+    // What narrows a series is in its plan, and so never in the text.
+    if records::sha256_hex(spec.as_bytes()) != plan.spec_sha256 {
+        differences.push("spec.toml".to_owned());
+    }
+    let told = |what| format!("{what}: not as the evidence gives it");
+    let differences = differences.into_iter().map(told).collect();
     let derived = format!("{}: {}", again.verdict.word.as_str(), again.verdict.reason);
-    Ok(Recheck { derived, differences: differences.collect() })
+    Ok(Recheck { derived, differences })
+}
+
+/// The fields of a record that are the store's to fill in and to check.
+const OF_THE_STORE: [&str; 5] = ["id", "schema_version", "started_at", "evidence", "supersedes"];
+
+/// Every other field that the two do not share.
+fn other_fields(again: &Record, record: &Record) -> Vec<String> {
+    // Records were read from JSON or are about to be written as it: this cannot fail.
+    let value = |record: &Record| serde_json::to_value(record).unwrap_or_default();
+    let (again, record) = (value(again), value(record));
+    let fields = again.as_object().into_iter().flat_map(serde_json::Map::keys);
+    let derived = fields.filter(|field| !OF_THE_STORE.contains(&field.as_str()));
+    derived.filter(|field| again[*field] != record[*field]).cloned().collect()
 }
 
 /// The evidence of a record.

@@ -28,9 +28,12 @@ use serde_json::Value;
 
 use crate::correct::{Agreement, Correctness};
 use crate::series::state::{StateError, failed, publish};
-use crate::series::{Comparison, Ended, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
+use crate::series::{Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
 use crate::statistics::median;
 use crate::verdict::{self, Compared, Judged, Report, Word, text};
+
+/// The evidence that is compressed.
+pub(crate) const OUTCOMES: &str = "outcomes.json.gz";
 
 /// The flag that names a binary by hand. What it was made of is its own word alone, so that its record says so and decides nothing.
 pub const BY_HAND: &str = "--plumb";
@@ -130,7 +133,7 @@ pub fn record(
     finished: &Finished<'_>,
 ) -> Result<Recorded, RecordingError> {
     let Finished { plan, report, .. } = finished;
-    let outcomes = json("outcomes.json.gz", finished.outcomes)?;
+    let outcomes = json(OUTCOMES, finished.outcomes)?;
     let markers = folder.join("recorded");
     std::fs::create_dir_all(&markers).map_err(failed("create", &markers))?;
     let _lock = Lock::take(&markers.join("lock"), &format!("grid {}", plan.grid))?;
@@ -144,7 +147,7 @@ pub fn record(
     let mut draft = store.begin(&plan.grid)?;
     draft.evidence("spec.toml", finished.spec.as_bytes())?;
     draft.evidence("plan.json", json("plan.json", plan)?.as_bytes())?;
-    draft.evidence("outcomes.json.gz", &compressed("outcomes.json.gz", &outcomes)?)?;
+    draft.evidence(OUTCOMES, &compressed(OUTCOMES, &outcomes)?)?;
     draft.evidence("machines.json", json("machines.json", finished.hosts)?.as_bytes())?;
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
@@ -220,8 +223,7 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
 fn machines(finished: &Finished<'_>) -> Vec<Machine> {
     let mut names: Vec<&str> = Vec::new();
     for outcome in finished.plan.legs.iter().filter_map(|leg| finished.outcomes.get(&leg.id)) {
-        let has_run = !matches!(outcome.ended, Ended::Skipped(_));
-        if has_run && !names.contains(&outcome.machine.as_str()) {
+        if outcome.was_begun() && !names.contains(&outcome.machine.as_str()) {
             names.push(&outcome.machine);
         }
     }

@@ -9,7 +9,7 @@ use oracles::Progress;
 
 use super::{CommandError, complain};
 use crate::load::interrupt;
-use crate::series::{Ended, Outcome, Plan, State, harness, state};
+use crate::series::{Outcome, Plan, State, harness, state};
 use crate::slurm::script::Job;
 use crate::slurm::{Array, Partition, Watch};
 
@@ -37,8 +37,7 @@ pub(super) fn conduct(
     harness::keep(on.folder, &harness::own()?)?;
     let state = State::open(on.folder, plan)?;
     // Skipped legs are run where their arm has come, which the allocations see.
-    let is_to_run = |outcome: &Outcome| matches!(outcome.ended, Ended::Skipped(_));
-    if state.pending(plan).next().is_none() && !state.outcomes().values().any(is_to_run) {
+    if state.pending(plan).next().is_none() && state.outcomes().values().all(Outcome::was_begun) {
         return Ok((state, false));
     }
     let folder = std::path::absolute(on.folder).map_err(|source| file(on.folder, source))?;

@@ -151,8 +151,8 @@ struct Judged {
     hosts: Hosts,
     /// SHA-256 of the program that conducted it.
     harness_sha256: String,
-    /// The flags by which the plan is not the spec's own.
-    narrowed: Vec<String>,
+    /// The flags by which it is not the series that is declared.
+    by_hand: Vec<String>,
     correctness: Correctness,
     answers: Vec<CellAnswers>,
     report: Report,
@@ -164,7 +164,7 @@ fn judged(
     plan: &Plan,
     folder: &Path,
     state: &State,
-    narrowed: Vec<String>,
+    by_hand: Vec<String>,
 ) -> Result<Judged, CommandError> {
     let (arms, hosts) = (known::read(folder)?, machine::read(folder)?);
     let harness_sha256 = harness::read(folder)?.unwrap_or_default();
@@ -174,7 +174,7 @@ fn judged(
     let correctness = correctness(plan, &arms, outcomes, &records, &present);
     let report = verdict::judge(plan, outcomes).under(plan, &correctness.standing);
     let answers = answers(plan, folder)?;
-    Ok(Judged { arms, hosts, harness_sha256, narrowed, correctness, answers, report })
+    Ok(Judged { arms, hosts, harness_sha256, by_hand, correctness, answers, report })
 }
 
 impl Judged {
@@ -188,7 +188,7 @@ impl Judged {
         Finished {
             spec: &named.text,
             plan,
-            is_as_declared: self.narrowed.is_empty(),
+            is_as_declared: self.by_hand.is_empty(),
             outcomes: state.outcomes(),
             hosts: &self.hosts,
             harness_sha256: &self.harness_sha256,
@@ -198,7 +198,7 @@ impl Judged {
             report: &self.report,
             reproduce: command
                 .into_iter()
-                .chain(self.narrowed.iter().cloned())
+                .chain(self.by_hand.iter().cloned())
                 .collect::<Vec<_>>()
                 .join(" "),
         }
@@ -211,7 +211,7 @@ impl Judged {
     fn json(&self, folder: &Path) -> Value {
         json!({
             "report": self.report, "answers": self.answers, "correctness": self.correctness,
-            "narrowed": self.narrowed, "is_as_declared": self.narrowed.is_empty(), "series": folder,
+            "narrowed": self.by_hand, "is_as_declared": self.by_hand.is_empty(), "series": folder,
         })
     }
 }
@@ -393,9 +393,8 @@ fn told(plan: &Plan, judged: &Judged) -> String {
         text.push('\n');
     }
     text += &verdict::text::report(report);
-    if !judged.narrowed.is_empty() {
-        let _ =
-            writeln!(text, "with {}: not the grid as it is declared", judged.narrowed.join(" "));
+    if !judged.by_hand.is_empty() {
+        let _ = writeln!(text, "with {}: not the grid as it is declared", judged.by_hand.join(" "));
     }
     text
 }
@@ -448,7 +447,7 @@ mod tests {
             arms: KnownArms::new(),
             hosts: Hosts::new(),
             harness_sha256: String::new(),
-            narrowed: narrowed.iter().map(|flag| (*flag).to_owned()).collect(),
+            by_hand: narrowed.iter().map(|flag| (*flag).to_owned()).collect(),
             correctness: Correctness::default(),
             answers: vec![],
             report: verdict::judge(&plan, &outcomes),

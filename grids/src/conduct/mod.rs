@@ -8,7 +8,7 @@
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
 //! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
-//! | [`warmth`] | which servers have yet to run what is discarded |
+//! | [`warmth`] | where a server has yet to run what is discarded |
 
 pub mod leg;
 pub mod metrics;
@@ -33,7 +33,6 @@ use crate::slurm::Share;
 use crate::spec::ArmSpec;
 use crate::workload::WorkloadError;
 use servers::Servers;
-use warmth::Warmth;
 
 /// How often a share asks whether the machine is free.
 const LOCK_POLL: Duration = Duration::from_millis(500);
@@ -111,7 +110,6 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     let mut state = State::open(setting.folder, plan)?;
     let machine = machine::keep(setting.folder, &machine::Host::capture())?;
     let mut servers = Servers::new(setting, plan);
-    let mut warmth = Warmth::default();
     let is_ours = |leg: &Leg| ours.iter().any(|cell| cell.id == leg.cell);
     let come = servers.come(&state)?;
     for leg in state.reopen(plan, is_ours, |leg| come.contains(&leg.arm))? {
@@ -131,15 +129,14 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         }
         stage.say(&leg.id);
         let at_s = earlier + began.elapsed().as_secs_f64();
-        let name = servers.arm(leg).to_owned();
         let ended = match servers.of(leg)? {
             Ok(server) => {
-                if let Some(first) = warmth.owed(plan, &name, leg) {
+                if let Some(first) = server.warmth.owed(plan, leg) {
                     stage.say(&format!("{} is discarded once more, on a new server", first.id));
-                    leg::measure(plan, first, server, setting)?;
+                    leg::measure(plan, first, &server.running, setting)?;
                 }
-                warmth.ran(&name, leg);
-                leg::measure(plan, leg, server, setting)?
+                server.warmth.ran(leg);
+                leg::measure(plan, leg, &server.running, setting)?
             }
             Err(missing) => leg::Measured::bare(Ended::Skipped(missing.to_owned())),
         };
@@ -164,7 +161,6 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         state.keep(plan, &leg.id, outcome)?;
         if died {
             servers.stop(leg);
-            warmth.stopped(&name);
         }
         stage.advance(1);
     }

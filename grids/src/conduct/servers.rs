@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::warmth::Warmth;
 use super::{ConductError, Setting};
 use crate::arm::{ArmError, Launch, Running};
-use crate::series::{Ended, Known, Leg, Plan, State, known};
+use crate::series::{Known, Leg, Plan, State, known};
 
 /// The servers that run.
 pub struct Servers<'a> {
@@ -13,7 +14,15 @@ pub struct Servers<'a> {
     plan: &'a Plan,
     session: u32,
     /// By arm; of one that is missing the reason.
-    running: BTreeMap<String, Result<Running, String>>,
+    running: BTreeMap<String, Result<Server, String>>,
+}
+
+/// A server that runs, with what it has run.
+pub struct Server {
+    /// It.
+    pub running: Running,
+    /// Where it has run already.
+    pub warmth: Warmth,
 }
 
 impl<'a> Servers<'a> {
@@ -23,7 +32,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The server of a leg, started if need be, or what of it is missing, which is asked once a session.
-    pub fn of(&mut self, leg: &Leg) -> Result<Result<&Running, &str>, ConductError> {
+    pub fn of(&mut self, leg: &Leg) -> Result<Result<&mut Server, &str>, ConductError> {
         if leg.session != self.session {
             self.running.clear();
             self.session = leg.session;
@@ -31,16 +40,17 @@ impl<'a> Servers<'a> {
         let arm = self.arm(leg).to_owned();
         if !self.running.contains_key(&arm) {
             let started = match self.start(&arm) {
-                Ok((launch, server)) => {
-                    known::keep(self.setting.folder, &arm, &Known::of(&launch, &server))?;
-                    Ok(server)
+                Ok((launch, running)) => {
+                    known::keep(self.setting.folder, &arm, &Known::of(&launch, &running))?;
+                    Ok(Server { running, warmth: Warmth::default() })
                 }
                 Err(error) if error.is_absence() => Err(error.to_string()),
                 Err(error) => return Err(error.into()),
             };
             self.running.insert(arm.clone(), started);
         }
-        Ok(self.running[&arm].as_ref().map_err(String::as_str))
+        let server = self.running.get_mut(&arm).ok_or(ArmError::Undeclared { arm })?;
+        Ok(server.as_mut().map_err(|missing| missing.as_str()))
     }
 
     /// Stops the server of a leg: the next leg of its arm starts another.
@@ -51,10 +61,8 @@ impl<'a> Servers<'a> {
 
     /// The arms with skipped legs of which nothing is missing any more.
     pub fn come(&self, state: &State) -> Result<BTreeSet<String>, ConductError> {
-        let is_skipped = |leg: &&Leg| {
-            let own = state.outcomes().get(&leg.id);
-            own.is_some_and(|own| matches!(own.ended, Ended::Skipped(_)))
-        };
+        let is_skipped =
+            |leg: &&Leg| state.outcomes().get(&leg.id).is_some_and(|own| !own.was_begun());
         let mut here: BTreeMap<&str, bool> = BTreeMap::new();
         for leg in self.plan.legs.iter().filter(is_skipped) {
             if !here.contains_key(leg.arm.as_str()) {
@@ -69,8 +77,7 @@ impl<'a> Servers<'a> {
             .collect())
     }
 
-    /// The arm whose server runs a leg.
-    pub fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
+    fn arm<'l>(&'l self, leg: &'l Leg) -> &'l str {
         if leg.arm == self.plan.null.twin { &self.plan.null.of } else { &leg.arm }
     }
 

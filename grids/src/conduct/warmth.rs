@@ -1,24 +1,20 @@
-//! Which servers have had the run at a cell that is discarded. The plan discards the first one of every arm; a series that goes on, or
+//! At which cells a server has had the run that is discarded. The plan discards the first one of every arm; a series that goes on, or
 //! an arm that died, starts servers that have had none, though the plan's own is done.
 
 use std::collections::BTreeSet;
 
 use crate::series::{Leg, Plan, Role};
 
-/// What the servers of this sitting have run.
+/// Cells at which one server has run.
 #[derive(Debug, Default)]
 pub struct Warmth {
-    session: u32,
-    /// Server and cell.
-    ran: BTreeSet<(String, String)>,
+    cells: BTreeSet<String>,
 }
 
 impl Warmth {
     /// The leg to run first and to discard, where the server of `leg` has run nothing at its cell yet and `leg` itself counts.
-    pub fn owed<'p>(&self, plan: &'p Plan, server: &str, leg: &Leg) -> Option<&'p Leg> {
-        let is_warm = self.session == leg.session
-            && self.ran.contains(&(server.to_owned(), leg.cell.clone()));
-        if is_warm || leg.role == Role::Discarded {
+    pub fn owed<'p>(&self, plan: &'p Plan, leg: &Leg) -> Option<&'p Leg> {
+        if leg.role == Role::Discarded || self.cells.contains(&leg.cell) {
             return None;
         }
         plan.legs.iter().filter(|other| other.role == Role::Discarded).find(|other| {
@@ -26,23 +22,16 @@ impl Warmth {
         })
     }
 
-    /// The server has run a leg; each session starts all servers anew.
-    pub fn ran(&mut self, server: &str, leg: &Leg) {
-        if self.session != leg.session {
-            self.ran.clear();
-            self.session = leg.session;
-        }
-        self.ran.insert((server.to_owned(), leg.cell.clone()));
-    }
-
-    /// The server is no more.
-    pub fn stopped(&mut self, server: &str) {
-        self.ran.retain(|(other, _)| other != server);
+    /// The server has run a leg.
+    pub fn ran(&mut self, leg: &Leg) {
+        self.cells.insert(leg.cell.clone());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::verdict::fixture::{AB, Ab, ab};
 
@@ -50,25 +39,25 @@ mod tests {
     #[test]
     fn a_new_server_owes_its_discarded_run() {
         let plan = ab(&Ab { pairs: 12, sessions: 3, ..AB });
-        let mut warmth = Warmth::default();
+        let mut servers: BTreeMap<(u32, &str), Warmth> = BTreeMap::new();
         for leg in &plan.legs {
-            assert_eq!(warmth.owed(&plan, &leg.arm, leg), None, "{}", leg.id);
-            warmth.ran(&leg.arm, leg);
+            let server = servers.entry((leg.session, &leg.arm)).or_default();
+            assert_eq!(server.owed(&plan, leg), None, "{}", leg.id);
+            server.ran(leg);
         }
         let measured = plan.legs.iter().find(|leg| leg.role == Role::Measured).unwrap();
         let mut later = Warmth::default();
-        let owed = later.owed(&plan, &measured.arm, measured).unwrap();
+        let owed = later.owed(&plan, measured).unwrap();
         assert_eq!((owed.role, owed.session), (Role::Discarded, measured.session));
         assert_eq!((&owed.arm, &owed.cell), (&measured.arm, &measured.cell));
-        later.ran(&measured.arm, owed);
-        assert_eq!(later.owed(&plan, &measured.arm, measured), None);
-        later.stopped("another");
-        assert_eq!(later.owed(&plan, &measured.arm, measured), None);
-        later.stopped(&measured.arm);
-        assert!(later.owed(&plan, &measured.arm, measured).is_some());
-        // The same place in the next session is another server's.
-        later.ran(&measured.arm, measured);
+        later.ran(owed);
+        assert_eq!(later.owed(&plan, measured), None);
+        let elsewhere = Leg { cell: "another".to_owned(), ..measured.clone() };
+        later.ran(&elsewhere);
+        assert_eq!(later.owed(&plan, measured), None);
+        // The same place in the next session is another server's, as it is after a death.
         let next = Leg { session: 2, ..measured.clone() };
-        assert_eq!(later.owed(&plan, &next.arm, &next).unwrap().session, 2);
+        assert_eq!(Warmth::default().owed(&plan, &next).unwrap().session, 2);
+        assert!(Warmth::default().owed(&plan, measured).is_some());
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::certificate::{Certificate, certify};
 use crate::rule::{Rule, Violation};
-use crate::series::{Ended, KnownArms, Outcomes, Plan};
+use crate::series::{KnownArms, Outcome, Outcomes, Plan};
 use crate::verdict::Standing;
 
 /// What our arms have to show, or what stands against them, by arm.
@@ -55,13 +55,14 @@ fn ran(plan: &Plan, outcomes: &Outcomes, arm: &str) -> bool {
     plan.legs
         .iter()
         .filter(|leg| is_its(&leg.arm))
-        .any(|leg| outcomes.get(&leg.id).is_some_and(|own| !matches!(own.ended, Ended::Skipped(_))))
+        .any(|leg| outcomes.get(&leg.id).is_some_and(Outcome::was_begun))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::certificate::tests::{known, present, record};
     use super::*;
+    use crate::series::Ended;
     use crate::verdict::fixture::{AB, Model, ab, simulate};
 
     #[test]

@@ -53,6 +53,11 @@ pub struct Clock {
 }
 
 impl Outcome {
+    /// It was begun: nothing that it needs was missing.
+    pub fn was_begun(&self) -> bool {
+        !matches!(self.ended, Ended::Skipped(_))
+    }
+
     /// It was measured and broke no rule of its own.
     pub fn is_clean(&self) -> bool {
         matches!(self.ended, Ended::Measured(_)) && self.violations.is_empty()

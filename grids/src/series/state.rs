@@ -147,7 +147,7 @@ impl State {
         has_come: impl Fn(&Leg) -> bool,
     ) -> Result<Vec<String>, StateError> {
         let ours: Vec<&Leg> = plan.legs.iter().filter(|leg| is_ours(leg)).collect();
-        let is_skipped = |outcome: &Outcome| matches!(outcome.ended, Ended::Skipped(_));
+        let is_skipped = |outcome: &Outcome| !outcome.was_begun();
         let skipped = ours
             .iter()
             .copied()

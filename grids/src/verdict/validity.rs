@@ -104,7 +104,7 @@ fn workload(runs: &[(&Leg, &Outcome)]) -> Vec<Violation> {
 fn begun<'r, 'a>(
     runs: &'r [(&'a Leg, &'a Outcome)],
 ) -> impl Iterator<Item = (&'a Leg, &'a Outcome)> + 'r {
-    runs.iter().copied().filter(|(_, run)| !matches!(run.ended, Ended::Skipped(_)))
+    runs.iter().copied().filter(|(_, run)| run.was_begun())
 }
 
 /// V-BOOT: all runs of a comparison at a cell, its null arm's included, were on one machine and in one boot of it, and say so.

@@ -43,8 +43,24 @@ pub struct Recheck {
     pub differences: Vec<String>,
 }
 
+/// The judge asked again, with the evidence of a record alone.
+#[derive(Debug)]
+pub struct Again {
+    /// The evidence.
+    pub kept: Kept,
+    /// The spec that it keeps.
+    pub spec: Spec,
+    /// What the judge says.
+    pub judgement: Judgement,
+}
+
 /// Derives the verdict of `record` again.
 pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> {
+    Ok(judged_again(store, record)?.compared(record))
+}
+
+/// Asks the judge again.
+pub fn judged_again(store: &Store, record: &Record) -> Result<Again, RecheckError> {
     let kept = Kept::read(store, record)?;
     let path = format!("gates/specs/{}.toml", record.gate);
     let spec = spec::parse(&kept.spec, Path::new(&path));
@@ -54,13 +70,21 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         Some(elapsed) => judgement.timed(&spec, elapsed),
         None => judgement,
     };
-    let mut found = differences(record, &judgement);
-    found.extend(beside(record, &spec, &kept.facts, &judgement));
-    if oracles::digest::sha256_bytes(kept.spec.as_bytes()) != record.spec_sha256 {
-        found.push("the spec that is kept is not the one that the record names".to_owned());
+    Ok(Again { kept, spec, judgement })
+}
+
+impl Again {
+    /// What was derived, beside what the record says.
+    pub fn compared(&self, record: &Record) -> Recheck {
+        let Self { kept, spec, judgement } = self;
+        let mut found = differences(record, judgement);
+        found.extend(beside(record, spec, &kept.facts, judgement));
+        if oracles::digest::sha256_bytes(kept.spec.as_bytes()) != record.spec_sha256 {
+            found.push("the spec that is kept is not the one that the record names".to_owned());
+        }
+        let derived = format!("{}: {}", judgement.word.as_str(), judgement.reason);
+        Recheck { derived, differences: found }
     }
-    let derived = format!("{}: {}", judgement.word.as_str(), judgement.reason);
-    Ok(Recheck { derived, differences: found })
 }
 
 /// What of a record no evidence tells: when and where it was made, by which command, in how many pieces, how long its clock ran,

@@ -12,29 +12,25 @@ use records::review::page::{Cell, Table};
 use records::review::run::Findings;
 use records::store::{External, Store};
 
-use crate::evidence::{EvidenceError, Kept};
+use crate::evidence::EvidenceError;
 use crate::judge::{self, Asked, Judgement};
-use crate::recheck::{self, RecheckError};
+use crate::kind;
+use crate::recheck::{self, Again, RecheckError};
 use crate::rule::Word;
 use crate::samples::Samples;
 use crate::spec::Spec;
-use crate::{kind, spec};
 
 /// Asks the judge again, with the evidence of `record` alone.
 pub fn findings(store: &Store, record: &Record) -> Result<Findings, RecheckError> {
-    let kept = match Kept::read(store, record) {
-        Ok(kept) => kept,
-        Err(EvidenceError::Missing { name, .. }) => return Ok(underived(record, name)),
-        Err(error) => return Err(error.into()),
+    let again = match recheck::judged_again(store, record) {
+        Ok(again) => again,
+        Err(RecheckError::Evidence(EvidenceError::Missing { name, .. })) => {
+            return Ok(underived(record, name));
+        }
+        Err(error) => return Err(error),
     };
-    let shown = format!("gates/specs/{}.toml", record.gate);
-    let spec = spec::parse(&kept.spec, std::path::Path::new(&shown));
-    let spec = spec.map_err(|source| RecheckError::Spec { record: record.id.clone(), source })?;
-    let judgement = judge::judge(&spec, &kept.collected, &kept.facts, kept.precedents.as_ref());
-    let judgement = match kept.elapsed_ms {
-        Some(elapsed) => judgement.timed(&spec, elapsed),
-        None => judgement,
-    };
+    let differences = again.compared(record).differences;
+    let Again { kept, spec, judgement } = again;
     let mut findings = Findings {
         asked: spec.summary.clone(),
         next: next(record, &spec, &judgement),
@@ -42,7 +38,7 @@ pub fn findings(store: &Store, record: &Record) -> Result<Findings, RecheckError
         order: order::order(&judgement, &kept.collected),
         checks: Some(checks(&spec)),
         report: judgement.report.clone(),
-        differences: recheck::recheck(store, record)?.differences,
+        differences,
         ..Findings::default()
     };
     match &kept.collected {

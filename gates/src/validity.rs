@@ -40,10 +40,7 @@ fn violation(rule: Rule, reason: String) -> Option<Violation> {
     Some(Violation { rule, reason })
 }
 
-/// The first digits of a digest, for a sentence.
-pub fn short(sha256: &str) -> &str {
-    sha256.get(..12).unwrap_or(sha256)
-}
+pub use records::short;
 
 /// V-DIRTY: the binary carries the digest of the sources it was built from, and they must be this tree's.
 ///

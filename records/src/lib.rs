@@ -6,6 +6,7 @@
 //! Nothing here runs anything or decides a verdict: this crate has no notion of a process.
 
 pub mod canonical;
+mod cut;
 pub mod diff;
 pub mod digest;
 mod find;
@@ -25,6 +26,7 @@ pub mod samples;
 mod source_digest;
 pub mod store;
 
+pub use cut::{cut, short};
 pub use digest::{sha256_file, sha256_hex};
 pub use find::{FindError, find};
 pub use harness_digest::harness_digest;

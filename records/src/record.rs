@@ -73,6 +73,13 @@ pub struct Record {
     pub series: Option<Series>,
 }
 
+impl Record {
+    /// When it was opened, to the minute, in UTC.
+    pub fn opened(&self) -> String {
+        self.started_at.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
 /// A series of interleaved runs: its arms, and a word for every axis of every comparison at every cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {

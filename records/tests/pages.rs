@@ -7,7 +7,7 @@ mod synthetic;
 use std::fs;
 
 use records::gap::worse::{words_of_page, worse};
-use records::gap::{Cell, PageError, Word, derive, render_markdown};
+use records::gap::{Cell, PageError, Word, cells, render_markdown};
 use records::pages::{self, ENTRIES, Page};
 use records::{Record, Verdict, VerdictWord};
 
@@ -23,6 +23,11 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     from.split("\n##").next().unwrap()
 }
 
+/// The pages of these records.
+fn all(records: &[Record]) -> Vec<Page> {
+    pages::all(&tracks(), &cells(&tracks(), records, &present()), records)
+}
+
 #[test]
 fn ten_thousand_records_come_out_right() {
     const RECORDS: usize = 10_000;
@@ -31,7 +36,7 @@ fn ten_thousand_records_come_out_right() {
     assert!(audit.defects.is_empty() && audit.absent.is_empty(), "{:?}", audit.defects);
     let mut records: Vec<Record> = audit.records.into_iter().map(|kept| kept.record).collect();
     assert_eq!(records.len(), RECORDS);
-    let pages = pages::all(&tracks(), &records, &present());
+    let pages = all(&records);
     assert_eq!(pages.len(), 77);
 
     // Every record of a gate stands on the page of its track, and on no other.
@@ -72,14 +77,14 @@ fn ten_thousand_records_come_out_right() {
     assert_eq!(newest.matches("startup_ms median").count(), GATES - 4 + GRIDS);
 
     records.reverse();
-    assert_eq!(pages::all(&tracks(), &records, &present()), pages, "in whatever order they come");
+    assert_eq!(all(&records), pages, "in whatever order they come");
 }
 
 #[test]
 fn a_stale_page_is_named_and_so_is_one_of_no_track() {
     let (dir, store) = store(30);
     let records = store.read_all().unwrap();
-    let pages = pages::all(&tracks(), &records, &present());
+    let pages = all(&records);
     pages::write(dir.path(), &pages).unwrap();
     assert!(pages::check(dir.path(), &pages).is_empty());
 
@@ -122,7 +127,7 @@ fn a_correction_stands_below_what_it_corrects() {
     write(dir.path(), correction);
     let hollow = Record { gate: "gate-1".into(), supersedes: Some(wrong), ..record(7) };
     write(dir.path(), hollow);
-    let pages = pages::all(&tracks(), &store.read_all().unwrap(), &present());
+    let pages = all(&store.read_all().unwrap());
     let text = page(&pages, "docs/tracks/02-track-2.md");
     insta::assert_snapshot!("a_track_with_corrections", text);
     let benchmark = page(&pages, pages::BENCHMARK);
@@ -137,9 +142,7 @@ fn words_that_got_worse_are_told() {
     assert_eq!(before.len(), 75);
     assert_eq!(before[&4], Word::Pass);
 
-    let cells = |records: &[Record]| -> Vec<Cell> {
-        gaps.tracks.iter().map(|track| derive(track, records, &present())).collect()
-    };
+    let cells = |records: &[Record]| -> Vec<Cell> { cells(&gaps, records, &present()) };
     let same = cells(&records);
     assert_eq!(worse(&before, &gaps, &same), []);
     assert!(

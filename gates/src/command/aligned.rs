@@ -1,5 +1,7 @@
 //! A table in which a row is a line: columns are as wide as their widest cell, and the last is cut at the terminal's edge.
 
+use records::cut;
+
 /// Blanks between two columns.
 const GAP: usize = 2;
 /// What is left of the last column on a narrow terminal.
@@ -51,7 +53,8 @@ impl Aligned {
             let mut line = indent.to_owned();
             for (column, cell) in row.iter().enumerate() {
                 let is_last = column + 1 == columns;
-                let cell = if is_last { cut(cell, room) } else { cell.clone() };
+                let room = room.filter(|_| is_last);
+                let cell = room.map_or_else(|| cell.clone(), |room| cut(cell, room));
                 let blanks = widths[column].saturating_sub(cell.chars().count());
                 if self.right.get(column) == Some(&true) {
                     line.extend(std::iter::repeat_n(' ', blanks));
@@ -66,16 +69,6 @@ impl Aligned {
             text.push('\n');
         }
         text
-    }
-}
-
-/// At most so many characters, of which the last shows that there were more.
-fn cut(cell: &str, room: Option<usize>) -> String {
-    match room {
-        Some(room) if cell.chars().count() > room => {
-            cell.chars().take(room - 1).chain(['…']).collect()
-        }
-        _ => cell.to_owned(),
     }
 }
 

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use records::Record;
 use records::gap::worse::{words_of_page, worse};
-use records::gap::{Cell, OpenGaps, PAGE, Present, Word, derive};
+use records::gap::{Cell, OpenGaps, PAGE, Word};
 use records::pages::{annotations, summary};
 
 use super::{CommandError, Context};
@@ -14,17 +13,15 @@ use super::{CommandError, Context};
 /// Writes the summary where one is wanted, and prints the annotations where they are.
 pub(super) fn tell(
     context: &Context,
-    (tracks, records, present): (&OpenGaps, &[Record], &Present),
+    (tracks, cells): (&OpenGaps, &[Cell]),
     base: Option<&str>,
     file: Option<&Path>,
     annotate: bool,
 ) -> Result<(), CommandError> {
-    let cells: Vec<Cell> =
-        tracks.tracks.iter().map(|track| derive(track, records, present)).collect();
     let before = base.map(|base| words_at(&context.home.root, base)).transpose()?;
-    let worse = before.map(|before| worse(&before, tracks, &cells));
+    let worse = before.map(|before| worse(&before, tracks, cells));
     if let Some(path) = file {
-        let text = summary(&cells, base.zip(worse.as_deref()));
+        let text = summary(cells, base.zip(worse.as_deref()));
         std::fs::write(path, text)
             .map_err(|source| CommandError::Summary { path: path.to_owned(), source })?;
     }

@@ -40,7 +40,8 @@ pub(super) fn gaps(context: &Context, arguments: &GapsArguments) -> Result<u8, C
         super::print(&gap::render_json(&tracks, &records, &present))?;
         return Ok(0);
     }
-    let pages = pages::all(&tracks, &records, &present);
+    let cells = gap::cells(&tracks, &records, &present);
+    let pages = pages::all(&tracks, &cells, &records);
     let status = if arguments.check {
         check(context, &pages, &tracks, &records, &present)?
     } else {
@@ -51,7 +52,7 @@ pub(super) fn gaps(context: &Context, arguments: &GapsArguments) -> Result<u8, C
     if arguments.summary.is_some() || arguments.base.is_some() {
         let base = arguments.base.as_deref();
         let summary = arguments.summary.as_deref();
-        ci::tell(context, (&tracks, &records, &present), base, summary, arguments.annotate)?;
+        ci::tell(context, (&tracks, &cells), base, summary, arguments.annotate)?;
     }
     Ok(status)
 }

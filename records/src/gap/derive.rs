@@ -9,7 +9,7 @@
 //! passed at the present, nothing is planned, nothing is missing, and every number that is owed is there.
 
 use super::state::{State, state};
-use super::{Class, Present, Track, Word};
+use super::{Class, OpenGaps, Present, Track, Word};
 use crate::metric::Metric;
 use crate::record::Record;
 
@@ -28,6 +28,11 @@ pub struct Cell {
     pub why: String,
     /// The cheapest thing that would change it.
     pub next: String,
+}
+
+/// What stands for each track, in the order of their rows.
+pub fn cells(gaps: &OpenGaps, records: &[Record], present: &Present) -> Vec<Cell> {
+    gaps.tracks.iter().map(|track| derive(track, records, present)).collect()
 }
 
 /// Derives the cell of one track.

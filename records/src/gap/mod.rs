@@ -14,7 +14,7 @@ pub mod track;
 mod word;
 pub mod worse;
 
-pub use derive::{Cell, derive};
+pub use derive::{Cell, cells, derive};
 pub use ledger::{Mismatch, mismatches};
 pub use page::{PAGE, PageError, check, render_json, render_markdown};
 pub use present::{Present, PresentError};

@@ -66,6 +66,13 @@ pub struct Track {
     pub foreign_claim: Option<String>,
 }
 
+impl Track {
+    /// The gates that decide it, then those that have yet to be built.
+    pub fn all_gates(&self) -> impl Iterator<Item = &str> {
+        self.gates.iter().chain(&self.planned).map(String::as_str)
+    }
+}
+
 /// What is wrong with `open-gaps.toml`.
 #[derive(Debug, thiserror::Error)]
 pub enum TrackError {

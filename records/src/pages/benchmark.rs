@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::GENERATED;
 use super::markdown::{Corrections, date, link, sources};
-use crate::gap::page::{format_row, letter};
+use crate::gap::OpenGaps;
+use crate::gap::page::{GENERATED, format_row, letter};
 use crate::gap::state::named_by_hand;
-use crate::gap::{OpenGaps, Track};
 use crate::number::significant;
 use crate::record::{CellVerdict, RatioInterval, Record, VerdictWord};
 
@@ -28,7 +27,7 @@ pub(super) fn render(
     corrections: &Corrections<'_>,
 ) -> String {
     let mut page = format!(
-        "{GENERATED} from open-gaps.toml and records/. Do not edit: CI compares every byte. -->\n\n\
+        "{GENERATED}\n\n\
          # Benchmark record\n\n\
          Every valid speed number of the store, newest first: no run in which a rule fired, none that was corrected since, none of a\n\
          binary named by hand. A ratio is subject over reference with its interval; it speaks of the sources it was measured at,\n\
@@ -49,7 +48,7 @@ pub(super) fn render(
     }
     let mut told = BTreeSet::new();
     for track in &gaps.tracks {
-        let gates: BTreeSet<&str> = gates(track).filter(|g| by_gate.contains_key(g)).collect();
+        let gates: BTreeSet<&str> = track.all_gates().filter(|g| by_gate.contains_key(g)).collect();
         if gates.is_empty() {
             continue;
         }
@@ -72,10 +71,6 @@ fn is_valid(record: &Record, corrections: &Corrections<'_>) -> bool {
     !matches!(record.verdict.word, VerdictWord::Void | VerdictWord::Skipped)
         && !corrections.is_wrong(record)
         && !named_by_hand(record)
-}
-
-fn gates(track: &Track) -> impl Iterator<Item = &str> {
-    track.gates.iter().chain(&track.planned).map(String::as_str)
 }
 
 /// The ratios of some gates, newest first, up to the cap; then how many more there are and how to see them.

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use crate::gap::state::may_supersede;
 use crate::record::Record;
-
-/// Digits of a commit or a digest that a page shows.
-const SHORT: usize = 12;
+use crate::short;
 
 /// The records that correct others.
 pub(super) struct Corrections<'a> {
@@ -53,9 +51,8 @@ pub(super) fn date(record: &Record) -> String {
 
 /// The commit of the subject where it knows, else the digest of its sources.
 pub(super) fn sources(record: &Record) -> String {
-    let short = |text: &str| text.chars().take(SHORT).collect::<String>();
     match &record.subject.commit {
-        Some(commit) => short(commit),
+        Some(commit) => short(commit).to_owned(),
         None => format!("sources {}", short(&record.subject.source_sha256)),
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::BENCHMARK;
 use super::markdown::{Corrections, date, link, sources};
-use super::{BENCHMARK, GENERATED};
-use crate::gap::page::{CELL_LIMIT, capped, entry, format_row, letter};
+use crate::gap::page::{CELL_LIMIT, GENERATED, capped, entry, format_row, letter};
 use crate::gap::state::{may_supersede, named_by_hand};
 use crate::gap::{Cell, Track};
 use crate::record::Record;
@@ -20,7 +20,7 @@ pub(super) fn render(
     corrections: &Corrections<'_>,
 ) -> String {
     let mut page = format!(
-        "{GENERATED} from open-gaps.toml and records/. Do not edit: CI compares every byte. -->\n\n\
+        "{GENERATED}\n\n\
          # {}. {} ({})\n\n{}\n**{}** {}\n\nNext gate: {}\n\n## History\n\n",
         track.row,
         track.title,
@@ -30,9 +30,9 @@ pub(super) fn render(
         cell.why,
         cell.next
     );
-    let gates: BTreeSet<&String> = track.gates.iter().chain(&track.planned).collect();
+    let gates: BTreeSet<&str> = track.all_gates().collect();
     let history: Vec<&&Record> =
-        records.iter().filter(|record| gates.contains(&record.gate)).collect();
+        records.iter().filter(|record| gates.contains(record.gate.as_str())).collect();
     if history.is_empty() {
         page.push_str("No record: nothing was run.\n");
         return page;

@@ -124,6 +124,13 @@ pub struct Layer {
     pub shape: Shape,
 }
 
+impl Layer {
+    /// A layer.
+    pub fn new(name: &str, hue: Hue, shape: Shape) -> Self {
+        Self { name: name.to_owned(), hue, shape }
+    }
+}
+
 /// A shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {

@@ -5,10 +5,11 @@ pub mod threshold;
 
 use std::collections::BTreeMap;
 
-use super::number::{short, with_unit};
+use super::number::with_unit;
 use super::page::{Block, Cell, Fold, Headline, Page, Section, Table, Tone};
 use crate::gap::{Cell as Status, Track};
 use crate::record::Record;
+use crate::short;
 use points::{Series, State};
 
 /// How a threshold comes about, in words.
@@ -179,7 +180,7 @@ fn words(track: &Track, records: &[&Record], base: &str) -> Section {
     );
     for record in records.iter().rev() {
         table.rows.push(vec![
-            Cell::new(record.started_at.strftime("%Y-%m-%d %H:%M").to_string()),
+            Cell::new(record.opened()),
             Cell::code(&record.gate),
             Cell::word(record.verdict.word.as_str()),
             Cell::code(

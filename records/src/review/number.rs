@@ -67,11 +67,6 @@ pub fn percent_off(factor: f64) -> String {
     format!("{:+.2} %", (factor - 1.0) * 100.0)
 }
 
-/// The first digits of a hash or a commit.
-pub fn short(text: &str) -> &str {
-    text.get(..12).unwrap_or(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

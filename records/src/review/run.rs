@@ -58,7 +58,7 @@ pub fn page(record: &Record, findings: &Findings, files: &[File], base: &str) ->
         kicker: format!(
             "Review of a run of {}, {} UTC",
             if record.series.is_some() { "a grid" } else { "a gate" },
-            record.started_at.strftime("%Y-%m-%d %H:%M")
+            record.opened()
         ),
         headline: headline(record, findings),
         sections,

@@ -44,15 +44,8 @@ fn cells(difference: &Difference) -> [String; 4] {
     let ratio = difference.ratio.map_or_else(|| "-".to_owned(), |r| significant(r, DIGITS));
     let [a, b] = [&difference.a, &difference.b].map(|value| match value {
         None => "(absent)".to_owned(),
-        Some(Value::String(text)) => short(text),
-        Some(value) => short(&value.to_string()),
+        Some(Value::String(text)) => records::cut(text, LONGEST),
+        Some(value) => records::cut(&value.to_string(), LONGEST),
     });
     [difference.field.clone(), ratio, a, b]
-}
-
-fn short(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
-        return text.to_owned();
-    }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
 }

@@ -42,7 +42,7 @@ pub(super) fn list(context: &Context, filter: &Filter, as_json: bool) -> Result<
     let mut table = Aligned::new(&head);
     for record in chosen {
         table.row([
-            record.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
+            record.opened(),
             super::hash(record).to_owned(),
             record.gate.clone(),
             record.verdict.word.as_str().to_owned(),

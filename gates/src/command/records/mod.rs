@@ -99,8 +99,7 @@ fn hash(record: &Record) -> &str {
 
 /// The commit of the subject where it knows one.
 fn commit(record: &Record) -> String {
-    let short = |commit: &String| commit.chars().take(12).collect();
-    record.subject.commit.as_ref().map_or_else(|| "-".to_owned(), short)
+    record.subject.commit.as_deref().map_or("-", ::records::short).to_owned()
 }
 
 /// The store, with the folder of large evidence.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::threshold::Threshold;
+use crate::metric::Statistic;
 use crate::record::{Record, VerdictWord};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
 use crate::review::number::with_unit;
@@ -58,23 +59,19 @@ pub(super) fn series(records: &[&Record]) -> Vec<Series> {
     for record in standing {
         for number in &record.measurements {
             let Some(value) = number.value else { continue };
-            let statistic = serde_json::to_value(number.statistic).ok();
-            let statistic =
-                statistic.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
-            let label = match statistic {
-                "single" => number.metric.name().to_owned(),
-                statistic => format!("{} {statistic}", number.metric.name()),
+            let label = match number.statistic {
+                Statistic::Single => number.metric.name().to_owned(),
+                statistic => format!("{} {}", number.metric.name(), statistic.name()),
             };
             units.insert(label.clone(), number.unit.clone());
             let key = (record.gate.clone(), label, record.spec_sha256.clone(), machine(record));
             let points = all.entry(key).or_default();
             let earlier: Vec<f64> = points.iter().map(|point| point.value).collect();
-            let commit = record.subject.commit.as_deref().unwrap_or("unknown");
             points.push(Point {
                 value,
                 threshold: Threshold::of(&earlier),
-                commit: commit.get(..7).unwrap_or(commit).to_owned(),
-                when: record.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
+                commit: commit(record),
+                when: record.opened(),
             });
         }
     }
@@ -93,6 +90,12 @@ pub(super) fn series(records: &[&Record]) -> Vec<Series> {
             Series { gate, label, unit, points, is_current, place }
         })
         .collect()
+}
+
+/// The first digits of the subject's commit, for an axis.
+fn commit(record: &Record) -> String {
+    let commit = record.subject.commit.as_deref().unwrap_or("unknown");
+    commit.get(..7).unwrap_or(commit).to_owned()
 }
 
 /// What must be the same for two values to be of one history. The boot need not be.
@@ -156,16 +159,23 @@ impl Series {
             "commit, oldest first",
             self.points.iter().map(|point| point.commit.clone()),
         );
-        let layer = |name: &str, hue, shape| Layer { name: name.to_owned(), hue, shape };
         let mut layers = Vec::new();
         if !low.is_empty() {
-            layers.push(layer("threshold", Hue::Faint, Shape::Line { dashed: true, points: low }));
-            layers.push(layer("", Hue::Faint, Shape::Line { dashed: true, points: high }));
+            layers.push(Layer::new(
+                "threshold",
+                Hue::Faint,
+                Shape::Line { dashed: true, points: low },
+            ));
+            layers.push(Layer::new("", Hue::Faint, Shape::Line { dashed: true, points: high }));
         }
-        layers.push(layer("", Hue::Blue, Shape::Line { dashed: false, points: values.clone() }));
-        layers.push(layer("value", Hue::Blue, Shape::Marks(Mark::Dot, values)));
+        layers.push(Layer::new(
+            "",
+            Hue::Blue,
+            Shape::Line { dashed: false, points: values.clone() },
+        ));
+        layers.push(Layer::new("value", Hue::Blue, Shape::Marks(Mark::Dot, values)));
         if !outside.is_empty() {
-            layers.push(layer("outside", Hue::Vermilion, Shape::Marks(Mark::Cross, outside)));
+            layers.push(Layer::new("outside", Hue::Vermilion, Shape::Marks(Mark::Cross, outside)));
         }
         let mut table = Table::new(&self.label, &["when, UTC", "commit", "value#", "expected#"]);
         for point in &self.points {
@@ -227,19 +237,15 @@ pub(super) fn words(gates: &[String], records: &[&Record]) -> Option<Figure> {
     for (name, hue, mark, words) in groups {
         let points = marks(&words);
         if !points.is_empty() {
-            layers.push(Layer { name: name.to_owned(), hue, shape: Shape::Marks(mark, points) });
+            layers.push(Layer::new(name, hue, Shape::Marks(mark, points)));
         }
     }
-    let commits = records.iter().map(|record| {
-        let commit = record.subject.commit.as_deref().unwrap_or("unknown");
-        commit.get(..7).unwrap_or(commit).to_owned()
-    });
-    let x = Axis::named("commit, oldest first", commits);
+    let x = Axis::named("commit, oldest first", records.iter().map(|record| commit(record)));
     let passed = records.iter().filter(|record| record.verdict.word == VerdictWord::Pass).count();
     let mut table = Table::new("Words in order of time", &["when, UTC", "gate", "word"]);
     for record in records {
         table.rows.push(vec![
-            Cell::new(record.started_at.strftime("%Y-%m-%d %H:%M").to_string()),
+            Cell::new(record.opened()),
             Cell::code(&record.gate),
             Cell::word(record.verdict.word.as_str()),
         ]);

@@ -222,11 +222,7 @@ fn histogram(positions: &[(f64, usize)]) -> Option<Figure> {
                 range: (0.0, highest * 1.08),
                 ..Axis::around("positions", [0.0, highest], 0.0)
             },
-            layers: vec![Layer {
-                name: String::new(),
-                hue: Hue::Blue,
-                shape: Shape::Bars(width * 0.9, bars),
-            }],
+            layers: vec![Layer::new("", Hue::Blue, Shape::Bars(width * 0.9, bars))],
         },
         table,
     })

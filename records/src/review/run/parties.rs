@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::record::{OracleRef, OracleSource, Record};
 use crate::review::identity::{self, Line, flat};
-use crate::review::number::{bytes, digits, short};
+use crate::review::number::{bytes, digits};
 use crate::review::page::{Block, Cell, Fold, Section, Table};
+use crate::short;
 
 /// The subject in one sentence.
 pub(super) fn judged(record: &Record) -> String {

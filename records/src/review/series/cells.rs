@@ -1,6 +1,6 @@
 //! The words of a series, and why some of them are none.
 
-use super::read::{self, Discard, Ended, Evidence};
+use super::read::{Discard, Ended, Evidence};
 use super::{gravity, name, told};
 use crate::record::Series;
 use crate::review::number::{digits, percent_off};
@@ -94,11 +94,7 @@ fn discarded(series: &Series, evidence: &Evidence) -> Option<Block> {
         if seen.contains(&key) {
             continue;
         }
-        let report = evidence.report.as_ref();
-        let compared = report.and_then(|report| {
-            report.compared(&cell.cell, &cell.subject, &cell.reference, &cell.metric)
-        });
-        let Some(found) = read::part::<Vec<Discard>>(compared, "discarded") else { continue };
+        let Some(found) = evidence.compared::<Vec<Discard>>(cell, "discarded") else { continue };
         seen.push(key);
         for discard in found {
             table.rows.push(vec![

@@ -46,16 +46,9 @@ fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Fi
         all.extend(points.iter().map(|point| point.1));
         across.extend(points.iter().map(|point| point.0));
         let dashed = arm == plan.null.twin;
-        layers.push(Layer {
-            name: String::new(),
-            hue: Hue::arm(at),
-            shape: Shape::Line { dashed, points: points.clone() },
-        });
-        layers.push(Layer {
-            name: arm.to_owned(),
-            hue: Hue::arm(at),
-            shape: Shape::Marks(Mark::arm(at), points),
-        });
+        let line = Shape::Line { dashed, points: points.clone() };
+        layers.push(Layer::new("", Hue::arm(at), line));
+        layers.push(Layer::new(arm, Hue::arm(at), Shape::Marks(Mark::arm(at), points)));
     }
     if all.is_empty() {
         return None;

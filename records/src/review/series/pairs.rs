@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::name;
-use super::read::{self, Discard, Evidence, Interval, Leg, Outcome};
+use super::read::{Discard, Evidence, Interval, Leg, Outcome};
 use crate::record::{CellVerdict, Series};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
 use crate::review::number::digits;
@@ -88,10 +88,6 @@ fn points(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool) -> Vec<(f64, f64)> {
     pairs.iter().filter(|pair| wanted(pair)).map(|pair| (pair.at_s / 60.0, pair.ratio)).collect()
 }
 
-fn layer(name: &str, hue: Hue, shape: Shape) -> Layer {
-    Layer { name: name.to_owned(), hue, shape }
-}
-
 fn minutes(pairs: &[Pair], nulls: &[Pair]) -> Axis {
     Axis::around(
         "minutes since the series began",
@@ -108,11 +104,8 @@ fn timed(
     nulls: &[Pair],
     place: usize,
 ) -> Figure {
-    let report = evidence.report.as_ref();
-    let compared = report.and_then(|report| {
-        report.compared(&cell.cell, &cell.subject, &cell.reference, &cell.metric)
-    });
-    let discarded: Vec<u64> = read::part::<Vec<Discard>>(compared, "discarded")
+    let discarded: Vec<u64> = evidence
+        .compared::<Vec<Discard>>(cell, "discarded")
         .unwrap_or_default()
         .iter()
         .map(|discard| discard.block)
@@ -121,15 +114,15 @@ fn timed(
     let mut layers = Vec::new();
     // Only the record may say a ratio: where a rule fired it has none, and none is drawn.
     if let Some(ratio) = cell.ratio {
-        layers.push(layer("interval", Hue::Blue, Shape::Band(ratio.low, ratio.high)));
-        layers.push(layer(
+        layers.push(Layer::new("interval", Hue::Blue, Shape::Band(ratio.low, ratio.high)));
+        layers.push(Layer::new(
             "estimate",
             Hue::Blue,
             Shape::Level { dashed: false, at: ratio.estimate },
         ));
     }
-    layers.push(layer("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
-    layers.push(layer(
+    layers.push(Layer::new("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
+    layers.push(Layer::new(
         "pair",
         Hue::Blue,
         Shape::Marks(Mark::Dot, points(pairs, |pair| !is_discarded(pair))),
@@ -140,7 +133,7 @@ fn timed(
     let apart: Vec<(f64, f64)> =
         points(pairs, is_discarded).into_iter().map(|(minute, _)| (minute, foot)).collect();
     if !apart.is_empty() {
-        layers.push(layer(
+        layers.push(Layer::new(
             "DISCARD: clocks apart, no ratio",
             Hue::Orange,
             Shape::Marks(Mark::Bar, apart),
@@ -179,18 +172,14 @@ fn null_arm(
     place: usize,
 ) -> Figure {
     let null = &evidence.plan.null;
-    let report = evidence.report.as_ref();
-    let compared = report.and_then(|report| {
-        report.compared(&cell.cell, &cell.subject, &cell.reference, &cell.metric)
-    });
-    let interval: Option<Interval> = read::part(compared, "null");
+    let interval: Option<Interval> = evidence.compared(cell, "null");
     let ends = interval.and_then(|found| Some((found.lower?.exp(), found.upper?.exp())));
     let mut layers = Vec::new();
     if let Some((low, high)) = ends {
-        layers.push(layer("interval", Hue::Faint, Shape::Band(low, high)));
+        layers.push(Layer::new("interval", Hue::Faint, Shape::Band(low, high)));
     }
-    layers.push(layer("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
-    layers.push(layer(
+    layers.push(Layer::new("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
+    layers.push(Layer::new(
         "pair of equals",
         Hue::Green,
         Shape::Marks(Mark::Cross, points(nulls, |_| true)),
@@ -257,7 +246,7 @@ fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Figure {
             .enumerate()
             .flat_map(|(rank, value)| [(*value, share(rank)), (*value, share(rank + 1))]);
         let dashed = arm == evidence.plan.null.twin;
-        layers.push(layer(arm, Hue::arm(at), Shape::Line { dashed, points: steps.collect() }));
+        layers.push(Layer::new(arm, Hue::arm(at), Shape::Line { dashed, points: steps.collect() }));
         all.extend(values);
     }
     Figure {

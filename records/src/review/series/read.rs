@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::digest::sha256_hex;
-use crate::record::Series;
+use crate::record::{CellVerdict, Series};
 use crate::review::run::File;
 
 /// The most that a compressed file may hold, in bytes: a million legs are a quarter of it.
@@ -199,29 +199,16 @@ impl Outcome {
     }
 }
 
-impl Report {
-    /// What the judge said of one axis, where it compared.
-    pub(super) fn compared(
-        &self,
-        cell: &str,
-        subject: &str,
-        reference: &str,
-        metric: &str,
-    ) -> Option<&serde_json::Value> {
+impl Evidence {
+    /// A part of what the judge said of a word, where it compared and the part is there.
+    pub(super) fn compared<T: DeserializeOwned>(&self, cell: &CellVerdict, key: &str) -> Option<T> {
         let is = |judged: &&Judged| {
-            judged.cell == cell
-                && judged.metric == metric
-                && judged.comparison.subject == subject
-                && judged.comparison.reference == reference
+            judged.cell == cell.cell
+                && judged.metric == cell.metric
+                && judged.comparison.subject == cell.subject
+                && judged.comparison.reference == cell.reference
         };
-        self.verdicts.iter().find(is)?.said.get("compared")
+        let judged = self.report.as_ref()?.verdicts.iter().find(is)?;
+        T::deserialize(judged.said.get("compared")?.get(key)?).ok()
     }
-}
-
-/// A part of what was compared, where it is there.
-pub(super) fn part<T: DeserializeOwned>(
-    compared: Option<&serde_json::Value>,
-    key: &str,
-) -> Option<T> {
-    serde_json::from_value(compared?.get(key)?.clone()).ok()
 }

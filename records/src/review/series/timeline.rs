@@ -52,8 +52,7 @@ fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
             number(heights().sum::<f64>() / points.len() as f64),
             number(heights().fold(f64::NEG_INFINITY, f64::max)),
         ]);
-        let shape = Shape::Marks(Mark::arm(at), points.clone());
-        layers.push(Layer { name: arm.to_owned(), hue: Hue::arm(at), shape });
+        layers.push(Layer::new(arm, Hue::arm(at), Shape::Marks(Mark::arm(at), points.clone())));
     }
     Some(Block::Figure(Box::new(Figure {
         id: "clock".to_owned(),

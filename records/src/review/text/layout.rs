@@ -1,6 +1,7 @@
 //! Lines of a terminal: wrapped, aligned, and free of what a terminal would obey.
 
 use super::Style;
+use crate::cut;
 use crate::review::html::escape::turns;
 use crate::review::page::{Cell, Table};
 
@@ -18,11 +19,7 @@ pub(super) fn clean(text: &str) -> String {
 
 /// The text cut to a width.
 pub(super) fn cells(text: &str, width: usize) -> String {
-    let text = clean(text);
-    if text.chars().count() <= width {
-        return text;
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    cut(&clean(text), width)
 }
 
 /// The text in lines of at most `width`, each after `indent`. A word that is longer than a line stays whole.

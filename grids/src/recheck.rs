@@ -2,9 +2,8 @@
 //! first, so that an edited byte is noticed.
 //!
 //! Taken as they are kept, because what they were derived from is not evidence: how far answers agreed (`answers.json`, from the raw
-//! legs), what stood against an arm (`correct.json`, from the records of then), the plan as its flags made it of the spec
-//! (`plan.json`), and of the record itself when it was made, by which `grid`, by which command, whether that is the declared one, and
-//! what it supersedes.
+//! legs), what stood against an arm (`correct.json`, from the records of then), a plan that flags made of the spec (`plan.json`; whether it
+//! is the spec's own is derived), and of the record itself when it was made, by which `grid`, by which command, and what it supersedes.
 
 use std::io::Read;
 
@@ -65,9 +64,9 @@ pub struct Recheck {
 
 /// Derives the words of `record` again.
 pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> {
-    let Some(series) = &record.series else {
+    if record.series.is_none() {
         return Err(RecheckError::NoSeries { record: record.id.clone() });
-    };
+    }
     let kept = Kept { store, record };
     let spec = kept.text("spec.toml")?;
     let plan: Plan = kept.json("plan.json")?;
@@ -81,7 +80,6 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
     let again = recording::assembled(&Finished {
         spec: &spec,
         plan: &plan,
-        is_as_declared: series.is_as_declared,
         outcomes: &outcomes,
         hosts: &hosts,
         harness_sha256: record.harness_sha256.as_deref().unwrap_or_default(),
@@ -119,9 +117,11 @@ fn other_fields(again: &Record, record: &Record) -> Vec<String> {
 }
 
 /// The evidence of a record.
-struct Kept<'a> {
-    store: &'a Store,
-    record: &'a Record,
+pub(crate) struct Kept<'a> {
+    /// Where it is kept.
+    pub store: &'a Store,
+    /// Whose it is.
+    pub record: &'a Record,
 }
 
 impl Kept<'_> {
@@ -143,7 +143,8 @@ impl Kept<'_> {
         }
     }
 
-    fn json<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, RecheckError> {
+    /// A file of it, read as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, RecheckError> {
         serde_json::from_str(&self.text(name)?).map_err(|error| RecheckError::Read {
             record: self.record.id.clone(),
             name,

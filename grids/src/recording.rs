@@ -11,9 +11,8 @@
 //! | `answers.json` | how far arms answered the same |
 //! | `report.json` | the words |
 //!
-//! A series is recorded once: `FOLDER/recorded/SHA256` holds the id of the record of these outcomes and words. Outcomes are never
-//! changed, but skipped legs may come to be run, and gates that were owed may come to pass or to fail; then another record supersedes the
-//! first.
+//! A series is recorded once. Outcomes are never changed, but skipped legs may come to be run, and gates that were owed may come to pass
+//! or to fail; then another record supersedes the first.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,17 +25,16 @@ use records::{CellVerdict, Machine, Medians, RatioInterval, Record, Store, Store
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::arm;
 use crate::correct::{Agreement, Correctness};
-use crate::series::state::{StateError, failed, publish};
-use crate::series::{Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
+use crate::recheck::Kept;
+use crate::series::{self, Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
+use crate::spec;
 use crate::statistics::median;
 use crate::verdict::{self, Compared, Judged, Report, Word, text};
 
 /// The evidence that is compressed.
 pub(crate) const OUTCOMES: &str = "outcomes.json.gz";
-
-/// The flag that names a binary by hand. What it was made of is its own word alone, so that its record says so and decides nothing.
-pub const BY_HAND: &str = "--plumb";
 
 /// How far two arms answered the same at one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
@@ -56,8 +54,6 @@ pub struct Finished<'a> {
     pub spec: &'a str,
     /// The plan.
     pub plan: &'a Plan,
-    /// Nothing in it was changed by hand.
-    pub is_as_declared: bool,
     /// What became of its legs.
     pub outcomes: &'a Outcomes,
     /// Where they ran.
@@ -100,9 +96,6 @@ pub enum RecordingError {
         #[source]
         source: std::io::Error,
     },
-    /// The folder of the series.
-    #[error(transparent)]
-    Folder(#[from] StateError),
     /// Somebody else records it.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -126,24 +119,19 @@ pub enum Recorded {
     Before(String),
 }
 
-/// Writes the record of the series in `folder`, unless these outcomes are on record.
+/// Writes the record of a series, unless these outcomes and words are on record. `folder` is the series', locked meanwhile.
 pub fn record(
     store: &Store,
     folder: &Path,
     finished: &Finished<'_>,
 ) -> Result<Recorded, RecordingError> {
     let Finished { plan, report, .. } = finished;
-    let outcomes = json(OUTCOMES, finished.outcomes)?;
-    let markers = folder.join("recorded");
-    std::fs::create_dir_all(&markers).map_err(failed("create", &markers))?;
-    let _lock = Lock::take(&markers.join("lock"), &format!("grid {}", plan.grid))?;
-    let words = json("report.json", report)?;
-    let marker = markers.join(records::sha256_hex(format!("{outcomes}{words}").as_bytes()));
-    let earlier = earlier(&markers)?;
-    if marker.exists() {
-        let id = std::fs::read_to_string(&marker).map_err(failed("read", &marker))?;
-        return Ok(Recorded::Before(id.trim().to_owned()));
+    let _lock = Lock::take(&folder.join("recording.lock"), &format!("grid {}", plan.grid))?;
+    let earlier = earlier(store, finished)?;
+    if let Some(same) = earlier.iter().find(|kept| kept.is_same(finished)) {
+        return Ok(Recorded::Before(same.id.clone()));
     }
+    let outcomes = json(OUTCOMES, finished.outcomes)?;
     let mut draft = store.begin(&plan.grid)?;
     draft.evidence("spec.toml", finished.spec.as_bytes())?;
     draft.evidence("plan.json", json("plan.json", plan)?.as_bytes())?;
@@ -152,25 +140,46 @@ pub fn record(
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
-    draft.evidence("report.json", words.as_bytes())?;
-    let path = draft.commit(Record { supersedes: earlier, ..assembled(finished)? })?;
+    draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
+    let supersedes = earlier.into_iter().map(|kept| kept.id).max();
+    let path = draft.commit(Record { supersedes, ..assembled(finished)? })?;
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    publish(&marker, format!("{id}\n").as_bytes())?;
     Ok(Recorded::Now(id))
 }
 
-/// The newest record of this series with other outcomes: ids are in the order of time.
-fn earlier(markers: &Path) -> Result<Option<String>, StateError> {
-    let mut ids = Vec::new();
-    for entry in std::fs::read_dir(markers).map_err(failed("read", markers))? {
-        let path = entry.map_err(failed("read", markers))?.path();
-        let is_marker = path.file_name().is_some_and(|name| name.len() == 64);
-        if is_marker {
-            let id = std::fs::read_to_string(&path).map_err(failed("read", &path))?;
-            ids.push(id.trim().to_owned());
-        }
+/// What is on record of a series already.
+struct Earlier {
+    id: String,
+    outcomes: Outcomes,
+    report: Report,
+}
+
+impl Earlier {
+    /// It says the same of the same.
+    fn is_same(&self, finished: &Finished<'_>) -> bool {
+        self.outcomes == *finished.outcomes && self.report == *finished.report
     }
-    Ok(ids.into_iter().max())
+}
+
+/// The records of this very series; ids are in the order of time. They are asked for their outcomes, so that a record is known whoever
+/// wrote it and whenever its writer was killed: another series of the same plan shares no run with this one. Of a record whose evidence
+/// cannot be read nothing is known.
+fn earlier(store: &Store, finished: &Finished<'_>) -> Result<Vec<Earlier>, StoreError> {
+    let plan_sha256 = &finished.report.plan_sha256;
+    let of_plan = |record: &Record| {
+        record.series.as_ref().is_some_and(|series| series.plan_sha256 == *plan_sha256)
+    };
+    let kept = store.read_all()?.into_iter().filter(of_plan).filter_map(|record| {
+        let kept = Kept { store, record: &record };
+        let (outcomes, report) = (kept.json(OUTCOMES).ok()?, kept.json("report.json").ok()?);
+        Some(Earlier { id: record.id.clone(), outcomes, report })
+    });
+    let shares_a_run = |kept: &Earlier| {
+        kept.outcomes.iter().any(|(leg, outcome)| {
+            outcome.was_begun() && finished.outcomes.get(leg) == Some(outcome)
+        })
+    };
+    Ok(kept.filter(shares_a_run).collect())
 }
 
 /// The record of a series; the store fills in what it knows.
@@ -191,7 +200,7 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
         spec_sha256: plan.spec_sha256.clone(),
         started_at: records::Timestamp::UNIX_EPOCH,
         duration_ms: duration_ms(finished.outcomes),
-        subject: subject(judged, known, plan, is_by_hand(&finished.reproduce)),
+        subject: subject(judged, known, plan),
         oracle: None,
         checkpoint: Some(CheckpointRef {
             name: known.checkpoint.clone(),
@@ -213,7 +222,7 @@ pub fn assembled(finished: &Finished<'_>) -> Result<Record, RecordingError> {
             arms: arms.iter().map(|(name, known)| (name.clone(), known.identity.clone())).collect(),
             machines,
             pairs: plan.pairs() as u64,
-            is_as_declared: finished.is_as_declared,
+            is_as_declared: is_as_declared(finished.spec, plan, arms),
             cells: cells(finished),
         }),
     })
@@ -293,7 +302,7 @@ fn medians(compared: &Compared) -> Option<Medians> {
 }
 
 /// The engine as it described itself; what an oracle as subject does not say stays empty.
-fn subject(name: &str, known: &Known, plan: &Plan, is_by_hand: bool) -> Subject {
+fn subject(name: &str, known: &Known, plan: &Plan) -> Subject {
     let info = known.identity.get("info").unwrap_or(&known.identity);
     let text = |value: &Value, key: &str| {
         value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -306,22 +315,15 @@ fn subject(name: &str, known: &Known, plan: &Plan, is_by_hand: bool) -> Subject 
         binary_sha256: text(&known.identity, "binary_sha256"),
         profile: text(info, "profile"),
         threads: plan.launch.threads.0,
-        info: if is_by_hand { named_by_hand(info) } else { info.clone() },
+        info: info.clone(),
     }
 }
 
-/// Whether a command names the binary.
-fn is_by_hand(command: &str) -> bool {
-    command.split(' ').any(|word| word == BY_HAND)
-}
-
-/// What a binary says of itself, with how it was found: the key that the pages ask for gates too.
-fn named_by_hand(info: &Value) -> Value {
-    let mut info = info.clone();
-    if let Some(fields) = info.as_object_mut() {
-        fields.insert("found_by".to_owned(), BY_HAND.into());
-    }
-    info
+/// Whether a series is the one that its spec declares: its plan is the spec's, and no engine of ours was named by hand.
+fn is_as_declared(spec: &str, plan: &Plan, arms: &KnownArms) -> bool {
+    let declared = spec::named(&plan.grid, spec.to_owned(), Path::new(&plan.grid));
+    let is_by_hand = |known: &Known| known.identity.get("info").is_some_and(arm::is_by_hand);
+    declared.is_ok_and(|spec| series::build(&spec) == *plan) && !arms.values().any(is_by_hand)
 }
 
 /// From the first leg to the beginning of the last.
@@ -351,18 +353,18 @@ mod tests {
     use crate::recheck::{RecheckError, recheck};
     use crate::rule::{Rule, Violation};
     use crate::series::Host;
-    use crate::verdict::fixture::{AB, Model, ab, simulate};
+    use crate::verdict::fixture::{AB, Ab, Model, ab, ab_text, simulate};
 
     /// A series whose legs are done, and a store.
     struct Series {
         root: tempfile::TempDir,
         store: Store,
+        spec: String,
         plan: Plan,
         outcomes: Outcomes,
         hosts: Hosts,
         arms: KnownArms,
         correctness: Correctness,
-        reproduce: &'static str,
     }
 
     fn sha256() -> String {
@@ -372,8 +374,8 @@ mod tests {
     fn series() -> Series {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(root.path().join("records")).unwrap();
-        let mut plan = ab(&AB);
-        plan.spec_sha256 = records::sha256_hex(b"");
+        let spec = ab_text(&AB);
+        let plan = ab(&AB);
         let outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
         let known = Known {
             engine: "plumb".to_owned(),
@@ -391,7 +393,7 @@ mod tests {
         let hosts = Hosts::from([("m".to_owned(), host)]);
         let arms = KnownArms::from(["a", "b"].map(|arm| (arm.to_owned(), known.clone())));
         let correctness = Correctness::default();
-        Series { root, store, plan, outcomes, hosts, arms, correctness, reproduce: "" }
+        Series { root, store, spec, plan, outcomes, hosts, arms, correctness }
     }
 
     impl Series {
@@ -399,9 +401,8 @@ mod tests {
             let report = verdict::judge(&self.plan, &self.outcomes)
                 .under(&self.plan, &self.correctness.standing);
             let finished = Finished {
-                spec: "",
+                spec: &self.spec,
                 plan: &self.plan,
-                is_as_declared: true,
                 outcomes: &self.outcomes,
                 hosts: &self.hosts,
                 harness_sha256: &sha256(),
@@ -409,7 +410,7 @@ mod tests {
                 correctness: &self.correctness,
                 answers: &[],
                 report: &report,
-                reproduce: self.reproduce.to_owned(),
+                reproduce: String::new(),
             };
             record(&self.store, self.root.path(), &finished)
         }
@@ -440,6 +441,18 @@ mod tests {
         assert_eq!(second.supersedes, Some(first.id));
     }
 
+    /// Nothing but the store says that a series is on record: a writer that was killed after it leaves no second one. Another series of
+    /// the same plan shares no run with it, and supersedes nothing.
+    #[test]
+    fn a_series_is_known_by_its_runs() {
+        let mut series = series();
+        let first = series.new_record();
+        std::fs::remove_file(series.root.path().join("recording.lock")).unwrap();
+        assert_eq!(series.recorded().unwrap(), Recorded::Before(first.id));
+        series.outcomes.values_mut().for_each(|own| own.at_s += 1.0);
+        assert_eq!(series.new_record().supersedes, None);
+    }
+
     /// The same legs, and a gate that fails meanwhile.
     #[test]
     fn other_words_of_the_same_outcomes_are_recorded_too() {
@@ -453,16 +466,33 @@ mod tests {
         assert_eq!(series.recorded().unwrap(), Recorded::Before(second.id));
     }
 
-    /// As of a gate's, so that no page takes its numbers for ours.
+    /// As of a gate's, so that no page takes its numbers for ours; and whether a series is the declared one is derived, not taken.
     #[test]
     fn the_record_of_a_binary_named_by_hand_says_so() {
         let mut series = series();
-        assert_eq!(series.new_record().subject.info.get("found_by"), None);
+        let first = series.new_record();
+        assert!(first.series.as_ref().unwrap().is_as_declared);
         series.outcomes.values_mut().next().unwrap().at_s += 1.0;
-        series.reproduce = "cargo grid ab test --plumb other/plumb";
+        let info = series.arms.get_mut("a").unwrap().identity["info"].as_object_mut().unwrap();
+        info.insert("found_by".to_owned(), arm::BY_HAND.into());
         let by_hand = series.new_record();
-        assert_eq!(by_hand.subject.info["found_by"], "--plumb");
+        assert!(!by_hand.series.as_ref().unwrap().is_as_declared);
         assert_eq!(recheck(&series.store, &by_hand).unwrap().differences, Vec::<String>::new());
+        let mut claimed = by_hand;
+        claimed.series.as_mut().unwrap().is_as_declared = true;
+        let again = recheck(&series.store, &claimed).unwrap();
+        assert_eq!(again.differences, ["series: not as the evidence gives it"]);
+    }
+
+    /// A plan with fewer pairs than its spec is another series.
+    #[test]
+    fn a_narrowed_series_is_not_the_declared_one() {
+        let mut series = series();
+        series.spec = ab_text(&Ab { pairs: 12, ..AB });
+        series.plan.spec_sha256 = records::sha256_hex(series.spec.as_bytes());
+        let sha256 = series.plan.sha256();
+        series.outcomes.values_mut().for_each(|own| own.plan_sha256.clone_from(&sha256));
+        assert!(!series.new_record().series.unwrap().is_as_declared);
     }
 
     /// From the evidence alone the same comes again; another ratio or an edited byte does not.

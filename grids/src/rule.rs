@@ -134,6 +134,12 @@ impl Rule {
         }
     }
 
+    /// Whether it is about what the machine did around a leg, whatever was measured in it. A leg that breaks such rules alone may be run
+    /// again, as often as its plan says: that a run is kept then depends on nothing that it measured.
+    pub fn is_of_the_machine(self) -> bool {
+        matches!(self, Self::ClockSpread | Self::Contend)
+    }
+
     /// What breaks it, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {

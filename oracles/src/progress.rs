@@ -37,7 +37,7 @@ impl Progress {
 
     /// Begins a stage measured in steps; `total` is unknown when `None`.
     pub fn steps(self, label: &str, total: Option<u64>) -> Stage {
-        self.stage(label, total, "{msg} [{bar:30}] {pos}/{len} {elapsed}")
+        self.stage(label, total, "{msg} [{bar:30}] {pos}/{len} {elapsed}, {eta} to go")
     }
 
     fn stage(self, label: &str, total: Option<u64>, template: &str) -> Stage {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::load::request::{Dialect, Target};
 use crate::spec::PrefixCache;
 
-pub use plumb::Plumb;
+pub use plumb::{BY_HAND, Plumb, is_by_hand};
 
 /// The name of our own engine among the arms; every other name is an oracle's of the registry.
 pub const OURS: &str = "plumb";

@@ -26,11 +26,23 @@ const ANSWER_BYTES: u64 = 1 << 20;
 /// The name under which it serves.
 const MODEL: &str = "plumb";
 
+/// The key of [`BY_HAND`] in what an engine says of itself, as records of gates have it.
+const FOUND_BY: &str = "found_by";
+/// How a binary is named by hand: by this flag, or as `binary` of an arm.
+pub const BY_HAND: &str = "--plumb";
+
+/// Whether the engine that said this was named by hand.
+pub fn is_by_hand(info: &Value) -> bool {
+    info.get(FOUND_BY).and_then(Value::as_str) == Some(BY_HAND)
+}
+
 /// The binary. Its bytes are hashed at each start, because a build may replace the file between two.
 #[derive(Debug, Clone)]
 pub struct Plumb {
     /// Where it is.
     pub path: PathBuf,
+    /// Somebody named it: it is not the one that was built beside this program.
+    pub is_named: bool,
 }
 
 impl Plumb {
@@ -39,7 +51,7 @@ impl Plumb {
         let beside = || std::env::current_exe().ok().map(|own| own.with_file_name("plumb"));
         let path = named.map(Path::to_path_buf).or_else(beside).unwrap_or_default();
         match std::fs::File::open(&path) {
-            Ok(_) => Ok(Self { path }),
+            Ok(_) => Ok(Self { path, is_named: named.is_some() }),
             Err(error) => Err(ArmError::Binary {
                 reason: format!(
                     "{error}: build it with `cargo build --release`, or name one with --plumb"
@@ -66,6 +78,14 @@ impl Plumb {
             .map_err(|error| failed(format!("`plumb info`: {error}")))
     }
 
+    /// What it says of itself, with how it was found where somebody named it: what it was made of is then its own word alone.
+    fn found_by(&self, mut info: Value) -> Value {
+        if let (true, Some(fields)) = (self.is_named, info.as_object_mut()) {
+            fields.insert(FOUND_BY.to_owned(), BY_HAND.into());
+        }
+        info
+    }
+
     /// Starts the server on a free port and waits until it says that it is warm.
     pub(super) fn serve(
         &self,
@@ -75,7 +95,7 @@ impl Plumb {
     ) -> Result<Running, ArmError> {
         let failed = |reason: String| ArmError::Binary { path: self.path.clone(), reason };
         let asked = sha256(&self.path).map_err(failed)?;
-        let info = self.info(&checkpoint.path)?;
+        let info = self.found_by(self.info(&checkpoint.path)?);
         let log = logs::create(home, "plumb-serve").map_err(|error| failed(error.to_string()))?;
         let address = free_address().map_err(|error| failed(error.to_string()))?;
         let flags = flags(arm, checkpoint, address);

@@ -9,6 +9,7 @@
 //! ones. Over a few milliseconds a virtual machine that does nothing else spreads by 7 to 26 %, by every timer and neighbour of its
 //! host; what a leg of seconds feels of that is its mean.
 
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -48,22 +49,39 @@ pub fn measure(samples: usize, each: Duration) -> Option<Spin> {
 
 /// Nanoseconds of one step in each of `samples` samples that last `each` and a little more, after a warm-up of a tenth as many.
 pub fn sample(samples: usize, each: Duration) -> Vec<f64> {
+    settled(samples, each, Duration::ZERO)
+}
+
+/// The same, of the first `samples` samples in a row that are steady together; of the last ones where none are within `patience`.
+pub fn settled(samples: usize, each: Duration, patience: Duration) -> Vec<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15;
-    let mut one = || {
-        let (start, mut steps) = (Instant::now(), 0);
-        loop {
-            state = black_box(chain(black_box(state), STEPS));
-            steps += STEPS;
-            let elapsed = start.elapsed();
-            if elapsed >= each {
-                return elapsed.as_nanos() as f64 / steps as f64;
-            }
-        }
-    };
     for _ in 0..samples / 10 {
-        one();
+        one(&mut state, each);
     }
-    (0..samples).map(|_| one()).collect()
+    let began = Instant::now();
+    let mut last: VecDeque<f64> = (0..samples).map(|_| one(&mut state, each)).collect();
+    while began.elapsed() < patience && !is_steady(last.make_contiguous()) {
+        last.pop_front();
+        last.push_back(one(&mut state, each));
+    }
+    last.into()
+}
+
+fn is_steady(step_ns: &[f64]) -> bool {
+    summary(step_ns).is_some_and(|found| found.spread_percent <= CLOCK_SPREAD_PERCENT)
+}
+
+/// Nanoseconds of a step over one sample.
+fn one(state: &mut u64, each: Duration) -> f64 {
+    let (start, mut steps) = (Instant::now(), 0);
+    loop {
+        *state = black_box(chain(black_box(*state), STEPS));
+        steps += STEPS;
+        let elapsed = start.elapsed();
+        if elapsed >= each {
+            return elapsed.as_nanos() as f64 / steps as f64;
+        }
+    }
 }
 
 /// `steps` rounds of Marsaglia's xorshift64 (13, 7, 17): six dependent operations each, never zero for a start that is not.

@@ -1,5 +1,7 @@
 //! The machine around one leg. The arm opens the window just before its own work and closes it just after.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clocks::cpu::Counters;
@@ -39,11 +41,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens one: spins for a second and a half, then reads the counters and starts the GPU's sampler.
+    /// Opens one: spins for a second and a half, and on for `patience` until the core is steady, then reads the counters and starts the
+    /// GPU's sampler.
     #[expect(clippy::self_named_constructors, reason = "a window is opened, and then it is open")]
-    pub fn open() -> Self {
+    pub fn open(patience: Duration) -> Self {
         Self {
-            spin: spin::sample(spin::SAMPLES, spin::SAMPLE),
+            spin: spin::settled(spin::SAMPLES, spin::SAMPLE, patience),
             available_kib: available_kib(),
             census: Census::take(),
             sampler: Sampler::start(),
@@ -76,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_window_of_this_machine() {
-        let window = Open::open().close(&[std::process::id()]);
+        let window = Open::open(Duration::ZERO).close(&[std::process::id()]);
         assert_eq!(window.spins.len(), 2);
         assert_eq!(window.before.boot_id, window.after.boot_id);
         let text = serde_json::to_string(&window).unwrap();

@@ -11,14 +11,15 @@ use records::Store;
 use serde_json::{Value, json};
 
 use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
-use crate::arm::{Ground, Plumb};
+use crate::arm::{BY_HAND, Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
 use crate::conduct::{Setting, conduct, raw};
 use crate::correct::{Agreement, Correctness, correctness};
 use crate::load::interrupt;
 use crate::recording::{self, CellAnswers, Finished, Recorded};
-use crate::series::{self, Hosts, KnownArms, Plan, State, harness, known, machine};
+use crate::rule::Rule;
+use crate::series::{self, Hosts, KnownArms, Outcomes, Plan, State, harness, known, machine};
 use crate::slurm::{Partition, Share};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
 use crate::verdict::{self, Report, Verdict, Word};
@@ -106,11 +107,11 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         (conducted.state, conducted.is_interrupted)
     };
     for torn in state.torn() {
-        complain(&format!("{} was no outcome and is set aside", torn.display()));
+        complain(&format!("{} is no outcome", torn.display()));
     }
     let judged = judged(&home, &plan, &folder, &state, arguments.by_hand())?;
     // The words first: whatever becomes of the record, they were measured.
-    let shown = judged.show(&plan, &folder, arguments.json);
+    let shown = judged.show(&plan, &state, &folder, arguments.json);
     complain(&format!("the series lies in {}", folder.display()));
     let word = judged.report.word();
     let is_stopped = is_interrupted || interrupt::is_set();
@@ -188,7 +189,6 @@ impl Judged {
         Finished {
             spec: &named.text,
             plan,
-            is_as_declared: self.by_hand.is_empty(),
             outcomes: state.outcomes(),
             hosts: &self.hosts,
             harness_sha256: &self.harness_sha256,
@@ -204,8 +204,18 @@ impl Judged {
         }
     }
 
-    fn show(&self, plan: &Plan, folder: &Path, as_json: bool) -> Result<(), CommandError> {
-        if as_json { print_json(&self.json(folder)) } else { print(&told(plan, self)) }
+    fn show(
+        &self,
+        plan: &Plan,
+        state: &State,
+        folder: &Path,
+        as_json: bool,
+    ) -> Result<(), CommandError> {
+        if as_json {
+            print_json(&self.json(folder))
+        } else {
+            print(&told(plan, state.outcomes(), self))
+        }
     }
 
     fn json(&self, folder: &Path) -> Value {
@@ -262,7 +272,7 @@ impl SeriesArguments {
     fn by_hand(&self) -> Vec<String> {
         let mut flags = self.narrowed_by();
         if let Some(plumb) = &self.plumb {
-            flags.extend([recording::BY_HAND.to_owned(), plumb.display().to_string()]);
+            flags.extend([BY_HAND.to_owned(), plumb.display().to_string()]);
         }
         flags
     }
@@ -354,6 +364,17 @@ fn planned(plan: &Plan) -> String {
         plan.tests(),
         &plan.sha256()[..12],
     );
+    let spare = plan.legs.iter().filter(|leg| plan.is_spare(leg)).count();
+    if spare > 0 {
+        let _ = writeln!(text, "{spare} of the legs are run only where pairs are discarded");
+    }
+    if plan.attempts > 1 {
+        let _ = writeln!(
+            text,
+            "a leg that the machine spoils is run again, {} times in all at most",
+            plan.attempts
+        );
+    }
     if let (Some(noise), Some(least)) = (plan.expected_noise, plan.detectable()) {
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -367,7 +388,7 @@ fn planned(plan: &Plan) -> String {
 }
 
 /// A table of words for each comparison, then what stands behind each.
-fn told(plan: &Plan, judged: &Judged) -> String {
+fn told(plan: &Plan, outcomes: &Outcomes, judged: &Judged) -> String {
     let mut text = String::new();
     let Judged { report, answers, .. } = judged;
     for comparison in &plan.comparisons {
@@ -393,10 +414,30 @@ fn told(plan: &Plan, judged: &Judged) -> String {
         text.push('\n');
     }
     text += &verdict::text::report(report);
+    text += &spoilt(outcomes);
     if !judged.by_hand.is_empty() {
         let _ = writeln!(text, "with {}: not the grid as it is declared", judged.by_hand.join(" "));
     }
     text
+}
+
+/// How many legs the machine spoilt, and by which rules, so that they were run again.
+fn spoilt(outcomes: &Outcomes) -> String {
+    let mut by_rule: BTreeMap<Rule, usize> = BTreeMap::new();
+    let runs = outcomes.values().flat_map(|outcome| &outcome.spoilt);
+    for broken in runs.clone().flat_map(|run| &run.violations) {
+        *by_rule.entry(broken.rule).or_default() += 1;
+    }
+    let rules: Vec<String> =
+        by_rule.iter().map(|(rule, times)| format!("{rule} {times} times")).collect();
+    match runs.count() {
+        0 => String::new(),
+        count => format!(
+            "{count} runs were spoilt by the machine and repeated, for {} legs: {}\n",
+            outcomes.len(),
+            rules.join(", ")
+        ),
+    }
 }
 
 /// A word, and the ratio only where there is one.
@@ -452,8 +493,8 @@ mod tests {
             answers: vec![],
             report: verdict::judge(&plan, &outcomes),
         };
-        assert!(!told(&plan, &of(&[])).contains("not the grid"));
-        let text = told(&plan, &of(&["--pairs", "2"]));
+        assert!(!told(&plan, &outcomes, &of(&[])).contains("not the grid"));
+        let text = told(&plan, &outcomes, &of(&["--pairs", "2"]));
         assert!(text.ends_with("with --pairs 2: not the grid as it is declared\n"), "{text}");
         let json = of(&["--pairs", "2"]).json(Path::new("series"));
         assert_eq!(

@@ -1,6 +1,7 @@
 //! One leg: the prompts of its place in the plan, one load on one server, and every rule asked of what came back.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::raw::Raw;
 use super::{ConductError, Setting, metrics};
@@ -20,6 +21,9 @@ use crate::spec::PrefixCache;
 use crate::statistics;
 use crate::workload::vocabulary::Vocabulary;
 use crate::workload::{Item, WorkloadError, digest, prefix, unique};
+
+/// How long a leg waits for a core that is steady, where the core's clock decides. What it waits for is a second and a half.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What became of a leg, before it is kept.
 pub struct Measured {
@@ -91,7 +95,8 @@ pub fn measure(
     let requests = items.into_iter().map(request).collect();
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
     let load = Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
-    let open = Open::open();
+    let patience = if setting.clock == Source::Spin { PATIENCE } else { Duration::ZERO };
+    let open = Open::open(patience);
     let outcome = run(&load, setting.stop);
     let ours: Vec<u32> = [Some(std::process::id()), server.process].into_iter().flatten().collect();
     let window = open.close(&ours);

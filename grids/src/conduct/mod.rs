@@ -3,24 +3,30 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`attempts`] | a leg that the machine spoilt, run again |
 //! | [`servers`] | starts each arm once a session and keeps it |
 //! | [`leg`] | one load on one arm, between an opened and a closed window |
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
 //! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
+//! | [`told`] | what is told while a series runs |
 //! | [`warmth`] | where a server has yet to run what is discarded |
 
+pub mod attempts;
 pub mod leg;
 pub mod metrics;
 pub mod quiet;
 pub mod raw;
 pub mod servers;
+pub mod told;
 pub mod warmth;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use attempts::Attempted;
 
 use crate::arm::{ArmError, Ground};
 use crate::clocks::judge::clock::Source;
@@ -33,6 +39,7 @@ use crate::slurm::Share;
 use crate::spec::ArmSpec;
 use crate::workload::WorkloadError;
 use servers::Servers;
+use told::so_far;
 
 /// How often a share asks whether the machine is free.
 const LOCK_POLL: Duration = Duration::from_millis(500);
@@ -109,6 +116,9 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     };
     let mut state = State::open(setting.folder, plan)?;
     let machine = machine::keep(setting.folder, &machine::Host::capture())?;
+    for torn in state.torn() {
+        setting.ground.progress.note(&format!("{} is no outcome", torn.display()));
+    }
     let mut servers = Servers::new(setting, plan);
     let is_ours = |leg: &Leg| ours.iter().any(|cell| cell.id == leg.cell);
     let come = servers.come(&state)?;
@@ -116,30 +126,39 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         raw::set_aside(setting.folder, &leg)?;
         setting.ground.progress.note(&format!("{leg} is run again, with its whole block"));
     }
-    let pending: Vec<Leg> = state.pending(plan).filter(|leg| is_ours(leg)).cloned().collect();
-    let unrest =
-        if pending.is_empty() { None } else { quiet::wait(setting.ground.progress, setting.stop) };
-    let mut stage = setting.ground.progress.steps("legs", Some(pending.len() as u64));
+    let to_go = state.pending(plan).filter(|leg| is_ours(leg)).count();
+    let unrest = if to_go == 0 { None } else { quiet::wait(setting.ground.progress, setting.stop) };
+    let mut stage = setting.ground.progress.steps("legs", Some(to_go as u64));
     // A series that goes on continues its own time: the pause between two sittings is not part of it.
     let earlier = state.outcomes().values().map(|outcome| outcome.at_s).fold(0.0, f64::max);
-    let began = Instant::now();
-    for leg in &pending {
+    let (began, mut done) = (Instant::now(), 0);
+    for leg in plan.legs.iter().filter(|leg| is_ours(leg)) {
         if setting.stop.load(Ordering::SeqCst) {
             break;
         }
-        stage.say(&leg.id);
-        let at_s = earlier + began.elapsed().as_secs_f64();
-        let ended = match servers.of(leg)? {
+        // Asked leg by leg: whether a spare block has to run is known when all blocks before it are.
+        if !state.is_pending(plan, leg) {
+            continue;
+        }
+        let to_go = state.pending(plan).filter(|leg| is_ours(leg)).count();
+        stage.set_total((done + to_go) as u64);
+        stage.say(&format!("{}{}", leg.id, so_far(plan, state.outcomes(), &leg.cell)));
+        let now_s = || earlier + began.elapsed().as_secs_f64();
+        let attempted = match servers.of(leg)? {
             Ok(server) => {
                 if let Some(first) = server.warmth.owed(plan, leg) {
                     stage.say(&format!("{} is discarded once more, on a new server", first.id));
                     leg::measure(plan, first, &server.running, setting)?;
                 }
                 server.warmth.ran(leg);
-                leg::measure(plan, leg, &server.running, setting)?
+                attempts::measure(plan, leg, server, setting, now_s)?
             }
-            Err(missing) => leg::Measured::bare(Ended::Skipped(missing.to_owned())),
+            Err(missing) => {
+                let measured = leg::Measured::bare(Ended::Skipped(missing.to_owned()));
+                Attempted { at_s: now_s(), measured, spoilt: vec![] }
+            }
         };
+        let Attempted { at_s, measured: ended, spoilt } = attempted;
         // Half a leg is none.
         if ended.is_interrupted {
             break;
@@ -157,12 +176,14 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
             workload_sha256: ended.workload_sha256,
             clock: ended.clock,
             machine: machine.clone(),
+            spoilt,
         };
         state.keep(plan, &leg.id, outcome)?;
         if died {
             servers.stop(leg);
         }
         stage.advance(1);
+        done += 1;
     }
     let is_interrupted = setting.stop.load(Ordering::SeqCst);
     Ok(Conducted { state, is_interrupted })

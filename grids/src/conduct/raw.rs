@@ -52,6 +52,13 @@ pub fn keep(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductError> {
     write().map_err(|source| ConductError::Raw { path: path.clone(), source })
 }
 
+/// Writes a run that the machine spoilt, beside the place of the one that will follow it.
+pub fn keep_spoilt(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductError> {
+    keep(folder, leg, raw)?;
+    state::set_aside(&path(folder, leg), "spoilt")?;
+    Ok(())
+}
+
 /// What the server of a leg said, from what was kept of it; `None` where nothing was.
 pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError> {
     let path = path(folder, leg);

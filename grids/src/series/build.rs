@@ -27,6 +27,8 @@ pub fn build(named: &NamedSpec) -> Plan {
         axes: spec.axes.clone(),
         controls: spec.controls.clone(),
         sessions: spec.plan.sessions.0,
+        attempts: spec.plan.attempts.0,
+        spares: spec.plan.spares,
         looks,
         boundary: spec.plan.boundary,
         alpha: spec.plan.alpha.0,
@@ -78,7 +80,8 @@ fn legs(plan: &PlanSpec, arms: &[String], cells: &[Cell]) -> Vec<Leg> {
         }
         for (index, cell) in cells {
             let seed = plan.seed ^ (u64::from(session) << 32) ^ index as u64;
-            let orders = orders(plan.order, arms.len(), blocks, seed);
+            // A plan with spares has one session, so that they come after all its blocks.
+            let orders = orders(plan.order, arms.len(), blocks + plan.spares as usize, seed);
             let at = Place { session, cell: &cell.id, arms };
             legs.extend((0..arms.len()).map(|arm| at.leg("warm", None, arm, arm, Role::Discarded)));
             for (offset, order) in orders.iter().enumerate() {
@@ -128,7 +131,10 @@ mod tests {
 
     #[test]
     fn the_legs_of_one_cell_in_their_order() {
-        let plan = sweep(&[("pairs = 10", "pairs = 4"), ("[1, 2, 4, 8, 16, 32]", "[8]")]);
+        let plan = sweep(&[
+            ("pairs = 12\nspares = 8", "pairs = 4\nspares = 2"),
+            ("[1, 2, 4, 8, 16, 32]", "[8]"),
+        ]);
         let ids: Vec<&str> = plan.legs.iter().map(|leg| leg.id.as_str()).collect();
         insta::assert_snapshot!(ids.join("\n"));
     }
@@ -136,7 +142,7 @@ mod tests {
     #[test]
     fn every_arm_is_discarded_once_a_cell_and_session_and_then_balanced() {
         let plan = sweep(&[
-            ("pairs = 10", "pairs = 12\nsessions = 3\norder = \"balanced\""),
+            ("pairs = 12\nspares = 8", "pairs = 12\nsessions = 3\norder = \"balanced\""),
             ("order = \"abba\"", ""),
         ]);
         let ids: BTreeSet<&str> = plan.legs.iter().map(|leg| leg.id.as_str()).collect();
@@ -173,7 +179,7 @@ mod tests {
     /// 10 pairs at 1 %: 1.4 %, as harnesses of this field state it.
     #[test]
     fn the_detectable_effect_is_stated_before() {
-        let found = sweep(&[]).detectable().unwrap();
+        let found = sweep(&[("pairs = 12", "pairs = 10")]).detectable().unwrap();
         assert!((100.0 * found - 1.41).abs() < 0.005, "{found}");
     }
 }

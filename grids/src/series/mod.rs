@@ -6,6 +6,7 @@
 //! | [`mod@build`] | from a spec to a plan |
 //! | [`order`] | in which order the arms of a block run |
 //! | [`outcome`] | what became of a leg |
+//! | [`spare`] | blocks that make up for discarded pairs |
 //! | [`state`] | outcomes on disk; a series that was killed goes on |
 //! | [`known`] | who the arms are |
 //! | [`machine`] | where a leg ran |
@@ -20,12 +21,14 @@ pub mod machine;
 pub mod order;
 pub mod outcome;
 pub mod plan;
+pub mod spare;
 pub mod state;
 
 pub use build::build;
 pub use known::{Known, KnownArms, KnownError};
 pub use lock::{Lock, LockError};
 pub use machine::{Host, Hosts};
-pub use outcome::{Clock, Ended, Outcome, Outcomes};
+pub use outcome::{Clock, Ended, Outcome, Outcomes, Spoilt};
 pub use plan::{Cell, Comparison, Leg, NULL_ENDING, NullArm, Plan, Role};
+pub use spare::is_called_for;
 pub use state::{State, StateError};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::bound::CLOCK_OFF_PERCENT;
 use crate::rule::Violation;
 
 /// The outcomes of a series by the ids of their legs.
@@ -28,6 +29,19 @@ pub struct Outcome {
     /// The name of the machine that it ran on ([`super::machine`]); empty where nothing says which.
     #[serde(default)]
     pub machine: String,
+    /// Earlier runs of the leg, which the machine spoilt, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoilt: Vec<Spoilt>,
+}
+
+/// A run of a leg that broke rules about the machine alone, and was followed by another. It is no number, so none is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spoilt {
+    /// When it began, as an outcome's.
+    pub at_s: f64,
+    /// What it broke.
+    pub violations: Vec<Violation>,
 }
 
 /// How a leg ended.
@@ -50,6 +64,19 @@ pub struct Clock {
     pub mean: f64,
     /// Median over the window.
     pub median: f64,
+}
+
+impl Clock {
+    /// By how much it is off another, by mean and by median: over it, less 1.
+    pub fn off(self, reference: Self) -> (f64, f64) {
+        (self.mean / reference.mean - 1.0, self.median / reference.median - 1.0)
+    }
+
+    /// V-CLOCK-OFF of one pair: both are at most [`CLOCK_OFF_PERCENT`].
+    pub fn is_near(self, reference: Self) -> bool {
+        let (mean, median) = self.off(reference);
+        [mean, median].iter().all(|off| 100.0 * off.abs() <= CLOCK_OFF_PERCENT)
+    }
 }
 
 impl Outcome {

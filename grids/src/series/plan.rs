@@ -35,6 +35,10 @@ pub struct Plan {
     pub controls: Vec<Control>,
     /// How often every server is started anew.
     pub sessions: u32,
+    /// How often a leg is run at most where the machine alone spoilt it.
+    pub attempts: u32,
+    /// Blocks at each cell beyond the pairs, run only where pairs were discarded.
+    pub spares: u32,
     /// Counts of pairs at which the data are judged, ascending; the last is the end.
     pub looks: Vec<usize>,
     /// How the looks share alpha.
@@ -131,6 +135,11 @@ impl Plan {
     /// Pairs of each comparison at each cell.
     pub fn pairs(&self) -> usize {
         self.looks.last().copied().unwrap_or(0)
+    }
+
+    /// Whether a leg is of a block that is run only where pairs were discarded.
+    pub fn is_spare(&self, leg: &Leg) -> bool {
+        leg.block.is_some_and(|block| block > self.pairs())
     }
 
     /// The least true difference, as a log ratio, that the whole plan shows with a power of 80 %, one comparison taken alone;

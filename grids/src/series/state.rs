@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::{Ended, Outcome, Outcomes};
 use super::plan::{Leg, Plan};
+use super::spare;
 
 /// A series on disk.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub struct State {
     folder: PathBuf,
     plan_sha256: String,
     outcomes: Outcomes,
-    torn: Vec<PathBuf>,
+    torn: BTreeMap<String, PathBuf>,
 }
 
 /// A series that cannot be begun, gone on with, or written.
@@ -90,7 +91,7 @@ pub enum StateError {
 }
 
 impl State {
-    /// Opens the series of `plan` in `folder`: a new one, or the same one where it was left.
+    /// Opens the series of `plan` in `folder`: a new one, or the same one where it was left. Of what is there nothing is changed.
     pub fn open(folder: &Path, plan: &Plan) -> Result<Self, StateError> {
         let legs = folder.join("legs");
         std::fs::create_dir_all(&legs).map_err(failed("create", &legs))?;
@@ -108,7 +109,7 @@ impl State {
             folder: folder.to_owned(),
             plan_sha256: expected,
             outcomes: Outcomes::new(),
-            torn: Vec::new(),
+            torn: BTreeMap::new(),
         };
         for leg in &plan.legs {
             state.read(leg)?;
@@ -121,14 +122,20 @@ impl State {
         &self.outcomes
     }
 
-    /// Files that were no outcomes and were set aside: their legs are run again.
-    pub fn torn(&self) -> &[PathBuf] {
-        &self.torn
+    /// Files that are no outcomes of the plan: their legs have none, and are run again.
+    pub fn torn(&self) -> impl Iterator<Item = &Path> {
+        self.torn.values().map(PathBuf::as_path)
     }
 
-    /// The legs of `plan` without an outcome, in order.
+    /// The legs of `plan` that are still to run, in order: without an outcome, and of spare blocks those that are called for by now.
     pub fn pending<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Leg> {
-        plan.legs.iter().filter(|leg| !self.outcomes.contains_key(&leg.id))
+        plan.legs.iter().filter(|leg| self.is_pending(plan, leg))
+    }
+
+    /// Whether a leg of `plan` is still to run.
+    pub fn is_pending(&self, plan: &Plan, leg: &Leg) -> bool {
+        !self.outcomes.contains_key(&leg.id)
+            && (!plan.is_spare(leg) || spare::is_called_for(plan, &self.outcomes, leg))
     }
 
     /// Makes sure that a leg has no outcome yet: what it leaves beside its outcome may be written.
@@ -138,8 +145,8 @@ impl State {
     }
 
     /// Sets aside what would keep a block from being measured in one sitting, and gives the ids of those legs: skips of arms that
-    /// are here by now, and the measured part of every block that has a leg to come. A run that failed or broke a rule stays where it
-    /// is, with its block: what is void is never repeated in place.
+    /// are here by now, and the clean runs of every block that has a leg to come. A run that failed or broke a rule stays where it
+    /// is: what is void is not repeated here, and nothing is compared with it. Files that are no outcomes make way too.
     pub fn reopen(
         &mut self,
         plan: &Plan,
@@ -147,6 +154,9 @@ impl State {
         has_come: impl Fn(&Leg) -> bool,
     ) -> Result<Vec<String>, StateError> {
         let ours: Vec<&Leg> = plan.legs.iter().filter(|leg| is_ours(leg)).collect();
+        for torn in ours.iter().filter_map(|leg| self.torn.remove(&leg.id)) {
+            set_aside(&torn, "torn")?;
+        }
         let is_skipped = |outcome: &Outcome| !outcome.was_begun();
         let skipped = ours
             .iter()
@@ -161,13 +171,9 @@ impl State {
             ours.iter().filter(|leg| is_to_come(leg)).filter_map(|leg| place(leg)).collect();
         for block in &open {
             let legs = ours.iter().copied().filter(|leg| place(leg).as_ref() == Some(block));
-            let measured: Vec<(&Leg, &Outcome)> = legs
-                .filter_map(|leg| Some((leg, self.outcomes.get(&leg.id)?)))
-                .filter(|(_, outcome)| !is_skipped(outcome))
-                .collect();
-            if measured.iter().all(|(_, outcome)| outcome.is_clean()) {
-                aside.extend(measured.into_iter().map(|(leg, _)| leg));
-            }
+            aside.extend(
+                legs.filter(|leg| self.outcomes.get(&leg.id).is_some_and(Outcome::is_clean)),
+            );
         }
         for leg in &aside {
             set_aside(&self.file(leg), "again")?;
@@ -203,7 +209,7 @@ impl State {
         self.folder.join("legs").join(format!("{}.json", leg.id))
     }
 
-    /// Reads a leg's file, or sets it aside.
+    /// Reads a leg's file.
     fn read(&mut self, leg: &Leg) -> Result<(), StateError> {
         let path = self.file(leg);
         let bytes = match std::fs::read(&path) {
@@ -215,7 +221,7 @@ impl State {
             self.outcomes.insert(leg.id.clone(), outcome);
             return Ok(());
         }
-        self.torn.push(set_aside(&path, "torn")?);
+        self.torn.insert(leg.id.clone(), path);
         Ok(())
     }
 }
@@ -328,8 +334,11 @@ mod tests {
     use crate::series::outcome::Clock;
 
     fn plan() -> Plan {
-        let text =
-            include_str!("../../specs/cpu-sweep.toml").replacen("pairs = 10", "pairs = 4", 1);
+        let text = include_str!("../../specs/cpu-sweep.toml").replacen(
+            "pairs = 12\nspares = 8",
+            "pairs = 4",
+            1,
+        );
         crate::series::build(&crate::spec::named("it", text, Path::new("it.toml")).unwrap())
     }
 
@@ -342,6 +351,7 @@ mod tests {
             workload_sha256: "w".to_owned(),
             clock: Some(Clock { mean: 1980.5, median: 1980.0 }),
             machine: "m".to_owned(),
+            spoilt: vec![],
         }
     }
 
@@ -361,12 +371,12 @@ mod tests {
         let again = State::open(folder.path(), &plan).unwrap();
         assert_eq!(again.outcomes(), state.outcomes());
         assert_eq!(again.pending(&plan).next().unwrap(), &plan.legs[3]);
-        assert!(again.torn().is_empty());
+        assert_eq!(again.torn().count(), 0);
     }
 
-    /// Cut at every byte, or with any byte changed, a file is set aside and its leg is run again.
+    /// Cut at every byte, or with any byte changed, a file is no outcome; who runs its leg again sets it aside, and nobody else.
     #[test]
-    fn a_torn_file_is_set_aside_at_every_byte() {
+    fn a_torn_file_is_known_at_every_byte_and_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let plan = plan();
         let leg = &plan.legs[0];
@@ -383,10 +393,15 @@ mod tests {
         }
         for number in 1..=2 {
             std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-            let again = State::open(folder.path(), &plan).unwrap();
-            assert_eq!((again.torn().len(), again.pending(&plan).count()), (1, plan.legs.len()));
+            let mut again = State::open(folder.path(), &plan).unwrap();
+            assert_eq!((again.torn().count(), again.pending(&plan).count()), (1, plan.legs.len()));
+            assert!(path.exists(), "who only reads changes nothing");
+            again.reopen(&plan, |_| false, |_| false).unwrap();
+            assert!(path.exists(), "it is another share's");
+            again.reopen(&plan, |_| true, |_| false).unwrap();
             let ending = if number == 1 { "torn" } else { "torn2" };
-            assert!(again.torn()[0].to_string_lossy().ends_with(ending));
+            let aside = path.with_file_name(format!("{}.json.{ending}", leg.id));
+            assert!(aside.exists() && !path.exists() && again.torn().count() == 0);
         }
         let mut again = State::open(folder.path(), &plan).unwrap();
         again.keep(&plan, &leg.id, outcome(&plan)).unwrap();
@@ -425,7 +440,7 @@ mod tests {
             )
             .unwrap();
         let again = State::open(folder.path(), &plan).unwrap();
-        assert_eq!((again.outcomes().len(), again.torn().len()), (0, 1));
+        assert_eq!((again.outcomes().len(), again.torn().count()), (0, 1));
     }
 
     /// A block is measured in one sitting: its clean half is set aside, and so is a skip whose arm has come; what is void stays.
@@ -439,18 +454,20 @@ mod tests {
         };
         let clean = Outcome { violations: vec![], ..outcome(&plan) };
         let skip = || Outcome { ended: Ended::Skipped("not here".to_owned()), ..clean.clone() };
-        // Whole but for a skipped arm; half; half and void.
+        // Whole but for a skipped arm; half; half, of which a part is void.
         for leg in block(1) {
             let own = if leg.arm == "vllm-cpu" { skip() } else { clean.clone() };
             state.keep(&plan, &leg.id, own).unwrap();
         }
         state.keep(&plan, &block(2)[0].id, clean.clone()).unwrap();
         state.keep(&plan, &block(3)[0].id, outcome(&plan)).unwrap();
+        state.keep(&plan, &block(3)[1].id, clean.clone()).unwrap();
         let before = count(folder.path(), &plan).unwrap();
-        assert_eq!(before, block(1).len() + 2);
+        assert_eq!(before, block(1).len() + 3);
         assert!(state.reopen(&plan, |_| false, |_| true).unwrap().is_empty(), "not ours");
         let again = state.reopen(&plan, |_| true, |_| false).unwrap();
-        assert_eq!(again, [block(2)[0].id.clone()], "the arm has not come");
+        let halves = [block(2)[0].id.clone(), block(3)[1].id.clone()];
+        assert_eq!(BTreeSet::from_iter(again), BTreeSet::from(halves), "the arm has not come");
         let mut again = state.reopen(&plan, |_| true, |leg| leg.arm == "vllm-cpu").unwrap();
         again.sort_unstable();
         let mut expected: Vec<String> = block(1).iter().map(|leg| leg.id.clone()).collect();

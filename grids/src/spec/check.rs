@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ArmName, Positive, Spec};
+use super::{ArmName, Positive, PrefixCache, Spec};
 use crate::arm::OURS;
 use crate::statistics::estimate::Statistic;
 use crate::statistics::{bootstrap, look, session, signed_rank};
@@ -10,6 +10,22 @@ use crate::statistics::{bootstrap, look, session, signed_rank};
 /// The first thing that does not fit.
 pub fn inconsistency(spec: &Spec) -> Option<String> {
     arms(spec).or_else(|| cells(spec)).or_else(|| axes(spec)).or_else(|| plan(spec))
+}
+
+/// A plan that could at best find something grossly worse: too few pairs for the strictest level of its family. A command line may narrow
+/// a plan so far, to see that everything runs; a file of the folder may not declare it.
+pub(super) fn undecidable(spec: &Spec) -> Option<String> {
+    let concurrency = spec.sweep.as_ref().map(|sweep| &sweep.concurrency);
+    let cells = concurrency.or(spec.ab.as_ref().map(|ab| &ab.concurrency)).map_or(1, Vec::len);
+    let comparisons = spec.sweep.as_ref().map_or(1, |sweep| sweep.against.len());
+    let tests = cells * comparisons * spec.axes.len();
+    let pairs = spec.plan.pairs.0 as usize;
+    let needed = signed_rank::needed(spec.plan.alpha.0 / tests as f64);
+    (pairs < needed).then(|| {
+        format!(
+            "[plan] pairs: {pairs} cannot establish the first of {tests} words, it takes {needed}"
+        )
+    })
 }
 
 /// The arms that the grid names, once each.
@@ -110,6 +126,14 @@ fn plan(spec: &Spec) -> Option<String> {
         return Some(format!(
             "[plan] pairs: {pairs} cannot be shared by {sessions} session(s) with as many pairs in each order"
         ));
+    }
+    if plan.attempts.0 > 1 && spec.launch.prefix_cache != PrefixCache::Off {
+        return Some(
+            "[plan] attempts: a leg is run again with the same prompts, which takes [launch] prefix-cache = \"off\"".to_owned(),
+        );
+    }
+    if plan.spares > 0 && (sessions > 1 || !plan.looks.is_empty()) {
+        return Some("[plan] spares: with one session, and no look before its end".to_owned());
     }
     let odd = spec.axes.iter().find(|axis| axis.statistic == Statistic::Odd);
     if let Some(axis) = odd.filter(|_| pairs < bootstrap::FEWEST) {

@@ -192,6 +192,12 @@ pub struct PlanSpec {
     /// In which order.
     #[serde(default)]
     pub order: BlockOrder,
+    /// Blocks at each cell beyond these, each run only where pairs before it were discarded because clocks were apart.
+    #[serde(default)]
+    pub spares: u32,
+    /// How often a leg is run at most where the machine alone spoilt it (V-CLOCK-SPREAD, V-CONTEND).
+    #[serde(default = "one")]
+    pub attempts: Positive,
     /// Of orders and resampling.
     pub seed: u64,
     /// Two-sided level of significance.
@@ -254,7 +260,13 @@ pub fn load(root: &Path, name: &str) -> Result<NamedSpec, SpecError> {
             Err(SpecError::Unknown { name: name.to_owned(), path: shown })
         }
         Err(source) => Err(SpecError::Read { path: shown, source }),
-        Ok(text) => named(name, text, &shown),
+        Ok(text) => {
+            let named = named(name, text, &shown)?;
+            match check::undecidable(&named.spec) {
+                Some(message) => Err(SpecError::Inconsistent { path: shown, message }),
+                None => Ok(named),
+            }
+        }
     }
 }
 

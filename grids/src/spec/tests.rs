@@ -8,6 +8,9 @@ fn refused(text: &str) -> String {
     parse(text, Path::new("grids/specs/it.toml")).unwrap_err().to_string()
 }
 
+/// How the sweep says how often it measures.
+const PAIRS: &str = "pairs = 12\nspares = 8\nattempts = 10";
+
 /// The sweep with one text in place of another.
 fn with(old: &str, new: &str) -> String {
     assert!(SWEEP.contains(old), "{old:?} does not stand in the spec");
@@ -48,11 +51,13 @@ fn what_does_not_fit_together_is_said() {
         with("null-of = \"plumb\"", "null-of = \"sglang\""),
         with("subject = \"plumb\"", "subject = \"vllm-cpu\""),
         with("[1, 2, 4, 8, 16, 32]", "[1, 4, 2]"),
-        with("pairs = 10", "pairs = 9"),
-        with("pairs = 10", "pairs = 10\nsessions = 2"),
-        with("pairs = 10", "pairs = 20\nlooks = [8, 14]"),
-        with("pairs = 10", "pairs = 20\nlooks = [7, 14]\nboundary = \"pocock\""),
-        with("pairs = 10", "pairs = 10\nlooks = [10]"),
+        with("pairs = 12", "pairs = 9"),
+        with(PAIRS, "pairs = 12\nsessions = 2"),
+        with(PAIRS, "pairs = 20\nlooks = [8, 14]"),
+        with(PAIRS, "pairs = 20\nlooks = [7, 14]\nboundary = \"pocock\""),
+        with(PAIRS, "pairs = 12\nlooks = [12]"),
+        with("pairs = 12", "pairs = 12\nsessions = 3"),
+        with("context = 2048", "context = 2048\nprefix-cache = \"on\""),
         with("claim = \"parity\"", "claim = \"change\""),
         with("metric = \"ttft_ms_p50\"", "metric = \"tpot_ms_p50\""),
         with("equivalence = { percent = 2.0", "equivalence = { percent = 2.5"),
@@ -78,13 +83,25 @@ fn a_shared_prefix_is_refused() {
 
 #[test]
 fn looks_that_can_decide_are_taken() {
-    let text = with("pairs = 10", "pairs = 20\nlooks = [10, 14]");
+    let text = with(PAIRS, "pairs = 20\nlooks = [10, 14]");
     assert_eq!(
         parse(&text, Path::new("it.toml")).unwrap().plan.looks,
         [Positive(10), Positive(14)]
     );
-    let text = with("pairs = 10", "pairs = 20\nlooks = [8, 14]\nboundary = \"pocock\"");
+    let text = with(PAIRS, "pairs = 20\nlooks = [8, 14]\nboundary = \"pocock\"");
     assert!(parse(&text, Path::new("it.toml")).is_ok());
+}
+
+/// 36 words at 5 %: the strictest level is 0.139 %, which 10 pairs do not reach and 11 do (2 / 2^10, 2 / 2^11).
+#[test]
+fn a_file_has_pairs_enough_for_its_words() {
+    let found = |pairs: &str| {
+        let spec = parse(&with("pairs = 12", pairs), Path::new("it.toml")).unwrap();
+        check::undecidable(&spec)
+    };
+    let expected = "[plan] pairs: 10 cannot establish the first of 36 words, it takes 11";
+    assert_eq!(found("pairs = 10").as_deref(), Some(expected));
+    assert_eq!(found("pairs = 12"), None);
 }
 
 #[test]

@@ -153,8 +153,9 @@ impl Ready {
         withheld.extend(moved.map(|drift| Reason::Drift(drift.over_series)));
         let jumped = scope.stepped(axis, &comparison.reference, null.floor);
         withheld.extend(jumped.map(|step| Reason::Step(step.size)));
-        if !paired.discarded.is_empty() {
-            withheld.push(Reason::Discarded(paired.discarded.len()));
+        let missing = up_to.saturating_sub(paired.time.len());
+        if missing > 0 {
+            withheld.push(Reason::Discarded(missing));
         }
         let to_come = if up_to == plan.pairs() { scope.ends_to_come() } else { 0 };
         if to_come > 0 {

@@ -80,6 +80,13 @@ impl Scope<'_> {
         })
     }
 
+    /// Whether every pair of a comparison is discarded.
+    pub fn keeps_none(&self, axis: &Axis, comparison: &Comparison) -> bool {
+        let Scope { plan, outcomes, cell, up_to } = *self;
+        let paired = pair(plan, outcomes, cell, comparison, measure(axis), up_to);
+        paired.is_some_and(|paired| paired.time.is_empty())
+    }
+
     /// V-NULL: two arms that are the same do not differ by more than the margin, or the floor where there is none.
     pub fn null_arm(&self, axis: &Axis, null: &Null) -> Option<Violation> {
         let bound = axis.margin().max(axis.floor.log());

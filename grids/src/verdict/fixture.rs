@@ -17,22 +17,35 @@ pub(crate) const METRIC: &str = "output_tokens_per_s";
 pub(crate) struct Ab {
     pub pairs: u32,
     pub sessions: u32,
+    pub spares: u32,
     pub looks: &'static str,
     pub claim: &'static str,
     pub statistic: &'static str,
     pub floor: f64,
 }
 
-pub(crate) const AB: Ab =
-    Ab { pairs: 10, sessions: 1, looks: "[]", claim: "change", statistic: "location", floor: 0.5 };
+pub(crate) const AB: Ab = Ab {
+    pairs: 10,
+    sessions: 1,
+    spares: 0,
+    looks: "[]",
+    claim: "change",
+    statistic: "location",
+    floor: 0.5,
+};
 pub(crate) const PARITY: Ab = Ab { claim: "parity", ..AB };
 
 /// The plan of an A/B: `b` over `a`, with the null arm `a-null`.
 pub(crate) fn ab(of: &Ab) -> Plan {
-    let Ab { pairs, sessions, looks, claim, statistic, floor } = of;
+    build(&named("test", ab_text(of), Path::new("test.toml")).unwrap())
+}
+
+/// The spec of [`ab`].
+pub(crate) fn ab_text(of: &Ab) -> String {
+    let Ab { pairs, sessions, spares, looks, claim, statistic, floor } = of;
     let margin =
         if *claim == "parity" { "margin = { percent = 2.0, because = \"test\" }" } else { "" };
-    let text = format!(
+    format!(
         r#"
 summary = "test"
 [ab]
@@ -60,6 +73,7 @@ gates = {{ a = ["tokens"], b = ["tokens"] }}
 [plan]
 pairs = {pairs}
 sessions = {sessions}
+spares = {spares}
 looks = {looks}
 seed = 1
 alpha = 0.05
@@ -73,8 +87,7 @@ statistic = "{statistic}"
 equivalence = {{ percent = 2.0, because = "test" }}
 floor = {{ percent = {floor}, because = "test" }}
 "#
-    );
-    build(&named("test", text, Path::new("test.toml")).unwrap())
+    )
 }
 
 /// What ln(metric) of a run is made of.
@@ -135,6 +148,7 @@ fn outcome(plan_sha256: &str, at_s: f64, value: f64, clock: Option<Clock>) -> Ou
         workload_sha256: String::new(),
         clock,
         machine: "m".to_owned(),
+        spoilt: vec![],
     }
 }
 

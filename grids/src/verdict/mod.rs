@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clocks::bound::CLOCK_OFF_PERCENT;
 use crate::rule::{Rule, Violation};
-use crate::series::{Cell, Comparison, Outcomes, Plan, Role};
+use crate::series::{Cell, Comparison, Leg, Outcomes, Plan, Role, spare};
 use crate::spec::{Axis, Family};
 use crate::statistics::estimate::Insufficient;
 use crate::statistics::{look, multiplicity};
@@ -207,7 +207,7 @@ fn stage(plan: &Plan, plan_sha256: &str, outcomes: &Outcomes, test: &Test<'_>) -
         match null.ok_or(few).and_then(|null| Ready::of(&scope, axis, comparison, null)) {
             Ok(ready) => looks.push((place, ready)),
             // Both absolutes of each pair stand; of the comparison nothing is left.
-            Err(Reason::Discarded(pairs)) if pairs == up_to => {
+            Err(Reason::Discarded(pairs)) if scope.keeps_none(axis, comparison) => {
                 let reason = format!(
                     "the clocks of the arms were apart by more than {CLOCK_OFF_PERCENT} % in each of {pairs} pairs"
                 );
@@ -251,10 +251,15 @@ fn to_come(
     up_to: usize,
 ) -> usize {
     let arms = [&comparison.reference, &comparison.subject, &plan.null.of, &plan.null.twin];
+    let null = plan.null.comparison();
+    let is_lacked = |leg: &Leg| {
+        [comparison, &null].iter().any(|of| spare::lacks_pairs(plan, outcomes, leg, of))
+    };
+    let is_end = up_to == plan.pairs();
     plan.legs_of(&cell.id)
         .filter(|leg| leg.role == Role::Measured && arms.contains(&&leg.arm))
-        .filter(|leg| leg.block.is_some_and(|block| block <= up_to))
         .filter(|leg| !outcomes.contains_key(&leg.id))
+        .filter(|leg| leg.block.is_some_and(|block| block <= up_to) || (is_end && is_lacked(leg)))
         .count()
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clocks::bound::CLOCK_OFF_PERCENT;
 use crate::series::{Clock, Comparison, Leg, Outcome, Outcomes, Plan, Role};
 use crate::spec::{Direction, Scale};
 use crate::statistics::pair::{Order, Pair};
@@ -48,7 +47,7 @@ pub struct Paired {
 /// A leg with its outcome.
 pub type Run<'a> = (&'a Leg, &'a Outcome);
 
-/// The measured runs of a cell up to a block, by block.
+/// The measured runs of a cell up to a block, by block; at the end of the plan, its spare blocks too.
 fn blocks<'a>(
     plan: &'a Plan,
     outcomes: &'a Outcomes,
@@ -56,9 +55,10 @@ fn blocks<'a>(
     up_to: usize,
 ) -> BTreeMap<usize, Vec<Run<'a>>> {
     let mut blocks: BTreeMap<usize, Vec<Run<'a>>> = BTreeMap::new();
+    let is_end = up_to == plan.pairs();
     for leg in plan.legs_of(cell).filter(|leg| leg.role == Role::Measured) {
         if let (Some(block), Some(outcome)) = (leg.block, outcomes.get(&leg.id))
-            && block <= up_to
+            && (block <= up_to || is_end)
         {
             blocks.entry(block).or_default().push((leg, outcome));
         }
@@ -66,7 +66,7 @@ fn blocks<'a>(
     blocks
 }
 
-/// Pairs subject and reference in every block up to `up_to`. `None` where a run has no such metric: the caller has asked the rules
+/// Pairs subject and reference in every block up to `up_to`; spare blocks make up for discarded pairs, until there are as many. `None` where a run has no such metric: the caller has asked the rules
 /// before.
 pub fn pair(
     plan: &Plan,
@@ -83,6 +83,9 @@ pub fn pair(
         discarded: Vec::new(),
     };
     for (block, runs) in blocks(plan, outcomes, cell, up_to) {
+        if paired.time.len() == up_to {
+            break;
+        }
         let of = |arm: &str| runs.iter().find(|(leg, _)| leg.arm == arm).copied();
         let (reference, subject) = (of(&comparison.reference)?, of(&comparison.subject)?);
         if let Some(discard) = clocks_apart(block, reference.1.clock, subject.1.clock) {
@@ -129,12 +132,6 @@ fn of_runs(
 /// and the means of both arms over all of them: nothing further is to be asked of the comparison.
 fn clocks_apart(block: usize, reference: Option<Clock>, subject: Option<Clock>) -> Option<Discard> {
     let (reference, subject) = (reference?, subject?);
-    let clock_mean_off = subject.mean / reference.mean - 1.0;
-    let clock_median_off = subject.median / reference.median - 1.0;
-    let is_near = |off: f64| 100.0 * off.abs() <= CLOCK_OFF_PERCENT;
-    if is_near(clock_mean_off) && is_near(clock_median_off) {
-        None
-    } else {
-        Some(Discard { block, clock_mean_off, clock_median_off })
-    }
+    let (clock_mean_off, clock_median_off) = subject.off(reference);
+    (!subject.is_near(reference)).then_some(Discard { block, clock_mean_off, clock_median_off })
 }

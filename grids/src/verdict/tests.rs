@@ -285,6 +285,35 @@ fn discarded_pairs_have_to_be_made_up() {
     assert_eq!(only(&report).next, Next::MorePairs(2));
 }
 
+/// The same with two spare blocks: ten of the planned pairs and two in their place. A spare block that nobody called for is not compared.
+#[test]
+fn spare_blocks_make_discarded_pairs_up() {
+    let plan = ab(&Ab { pairs: 12, spares: 2, ..PARITY });
+    let all = simulate(&plan, &model(0.0), 2);
+    let mut outcomes = all.clone();
+    for leg in measured(&plan, "b").take(2) {
+        outcome(&mut outcomes, leg).clock.as_mut().unwrap().median *= 1.02;
+    }
+    let report = judge(&plan, &outcomes);
+    assert_eq!((compared(&report).pairs, compared(&report).discarded.len()), (12, 2));
+    assert_eq!(
+        (only(&report).word(), only(&report).next.clone()),
+        (Word::Equivalent, Next::Nothing)
+    );
+    let spare = |leg: &&Leg| plan.is_spare(leg);
+    for leg in plan.legs.iter().filter(spare).take(3) {
+        outcomes.remove(&leg.id);
+    }
+    let report = judge(&plan, &outcomes);
+    assert_eq!(only(&report).next, Next::Run(3), "a spare block that is called for is waited for");
+    let values = |outcomes: &Outcomes| compared(&judge(&plan, outcomes)).described.values.clone();
+    let mut without = all.clone();
+    for leg in plan.legs.iter().filter(spare) {
+        without.remove(&leg.id);
+    }
+    assert_eq!(values(&all), values(&without));
+}
+
 #[test]
 fn controls_that_move_and_that_do_not() {
     let control = |expect| Control { metric: "calls".to_owned(), expect, bound: bound(1.0) };

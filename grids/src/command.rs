@@ -3,6 +3,7 @@
 //! Exit status: 0 done or within bounds, 1 out of bounds, 2 usage or program error, 4 void: the client was at its limit, 5 empty.
 
 mod certify;
+mod ci;
 mod error;
 mod host;
 mod list;

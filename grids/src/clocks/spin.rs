@@ -67,7 +67,8 @@ pub fn settled(samples: usize, each: Duration, patience: Duration) -> Vec<f64> {
     last.into()
 }
 
-fn is_steady(step_ns: &[f64]) -> bool {
+/// Whether samples, in nanoseconds of a step, spread by no more than a window may.
+pub fn is_steady(step_ns: &[f64]) -> bool {
     summary(step_ns).is_some_and(|found| found.spread_percent <= CLOCK_SPREAD_PERCENT)
 }
 

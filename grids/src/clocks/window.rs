@@ -1,6 +1,6 @@
 //! The machine around one leg. The arm opens the window just before its own work and closes it just after.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,9 @@ use crate::clocks::gpu::{Recording, Sampler};
 use crate::clocks::memory::available_kib;
 use crate::clocks::process::{Census, Foreign};
 use crate::clocks::spin;
+
+/// How long ago the spin between two legs may have ended: what a plan does between them takes less.
+const FRESH: Duration = Duration::from_millis(500);
 
 /// What was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +34,26 @@ pub struct Window {
     pub gpus: Vec<Recording>,
 }
 
+/// The spin between two legs: after the one and, where the other follows at once, before it.
+#[derive(Clone, Debug)]
+pub struct Between {
+    spin: Vec<f64>,
+    ended: Instant,
+}
+
+impl Between {
+    /// The spin that closed a window just now.
+    pub fn closing(window: &Window) -> Option<Self> {
+        Some(Self { spin: window.spins.last()?.clone(), ended: Instant::now() })
+    }
+
+    /// Its samples, where it was a moment ago and the core was steady in it.
+    fn fresh(&self) -> Option<Vec<f64>> {
+        let is_fresh = self.ended.elapsed() < FRESH && spin::is_steady(&self.spin);
+        is_fresh.then(|| self.spin.clone())
+    }
+}
+
 /// A window that is open.
 pub struct Open {
     spin: Vec<f64>,
@@ -41,12 +64,13 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens one: spins for a second and a half, and on for `patience` until the core is steady, then reads the counters and starts the
-    /// GPU's sampler.
+    /// Opens one: spins for a second and a half, and on for `patience` until the core is steady, unless the spin that closed the last
+    /// window was just that; then reads the counters and starts the GPU's sampler.
     #[expect(clippy::self_named_constructors, reason = "a window is opened, and then it is open")]
-    pub fn open(patience: Duration) -> Self {
+    pub fn open(patience: Duration, between: Option<&Between>) -> Self {
+        let settled = || spin::settled(spin::SAMPLES, spin::SAMPLE, patience);
         Self {
-            spin: spin::settled(spin::SAMPLES, spin::SAMPLE, patience),
+            spin: between.and_then(Between::fresh).unwrap_or_else(settled),
             available_kib: available_kib(),
             census: Census::take(),
             sampler: Sampler::start(),
@@ -78,8 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_spin_between_two_legs_is_of_both() {
+        let of = |spin: &[f64], ended| Between { spin: spin.to_vec(), ended };
+        let now = Instant::now();
+        assert_eq!(of(&[1.0, 1.04], now).fresh(), Some(vec![1.0, 1.04]));
+        assert_eq!(of(&[1.0, 1.06], now).fresh(), None, "unsteady");
+        assert_eq!(of(&[1.0, 1.0], now - 2 * FRESH).fresh(), None, "long ago");
+        let opened = Open::open(Duration::ZERO, Some(&of(&[1.0, 1.04], Instant::now())));
+        assert_eq!(opened.spin, [1.0, 1.04]);
+    }
+
+    #[test]
     fn a_window_of_this_machine() {
-        let window = Open::open(Duration::ZERO).close(&[std::process::id()]);
+        let window = Open::open(Duration::ZERO, None).close(&[std::process::id()]);
         assert_eq!(window.spins.len(), 2);
         assert_eq!(window.before.boot_id, window.after.boot_id);
         let text = serde_json::to_string(&window).unwrap();

@@ -10,7 +10,7 @@ use oracles::{Home, Progress};
 use records::Store;
 use serde_json::{Value, json};
 
-use super::{CommandError, ERROR, complain, print, print_json, scheduled, table, table_text};
+use super::{CommandError, ERROR, ci, complain, print, print_json, scheduled, table, table_text};
 use crate::arm::{BY_HAND, Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
@@ -64,6 +64,12 @@ pub(super) struct SeriesArguments {
     /// The report as one JSON object
     #[arg(long)]
     json: bool,
+    /// Also write the words as JUnit's XML, for a build server
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "share"])]
+    junit: Option<PathBuf>,
+    /// Also print, on stderr, a line for each word that is no pass, as GitHub's annotations are written
+    #[arg(long, conflicts_with_all = ["plan", "share"])]
+    annotate: bool,
     /// The workspace [default: at or above the current folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -112,6 +118,10 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     let judged = judged(&home, &plan, &folder, &state, arguments.by_hand())?;
     // The words first: whatever becomes of the record, they were measured.
     let shown = judged.show(&plan, &state, &folder, arguments.json);
+    if arguments.annotate {
+        complain(ci::annotations(&judged.report).trim_end());
+    }
+    let junit = arguments.junit.as_deref().map(|file| ci::write_junit(file, &judged.report));
     complain(&format!("the series lies in {}", folder.display()));
     let word = judged.report.word();
     let is_stopped = is_interrupted || interrupt::is_set();
@@ -128,6 +138,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         }
     }
     shown?;
+    junit.transpose()?;
     Ok(if is_stopped { ERROR } else { word.exit_status() })
 }
 

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use super::leg::{self, Measured};
 use super::servers::Server;
 use super::{ConductError, Setting, raw};
-use crate::series::{Ended, Leg, Plan, Spoilt};
+use crate::clocks::window::Between;
+use crate::series::{Ended, Leg, Plan, Role, Spoilt};
 
 /// The last run of a leg, and those before it.
 pub struct Attempted {
@@ -22,19 +23,23 @@ pub struct Attempted {
     pub spoilt: Vec<Spoilt>,
 }
 
-/// Runs a leg until the machine did not spoil it, at most as often as the plan says. `now_s` is the time of the series.
+/// Runs a leg until the machine did not spoil it, at most as often as the plan says; what is discarded anyway, once. `now_s` is the time of
+/// the series, `between` the spin that closed the leg before, and then this one's.
 pub fn measure(
     plan: &Plan,
     leg: &Leg,
     server: &Server,
     setting: &Setting<'_>,
     now_s: impl Fn() -> f64,
+    between: &mut Option<Between>,
 ) -> Result<Attempted, ConductError> {
     let mut spoilt = Vec::new();
     loop {
         let at_s = now_s();
-        let measured = leg::measure(plan, leg, &server.running, setting)?;
+        let measured = leg::measure(plan, leg, &server.running, setting, between.as_ref())?;
+        *between = measured.raw.as_ref().and_then(|raw| Between::closing(&raw.window));
         let is_last = spoilt.len() + 1 >= plan.attempts as usize
+            || leg.role == Role::Discarded
             || measured.is_interrupted
             || setting.stop.load(Ordering::SeqCst);
         if is_last || !is_spoilt(&measured) {

@@ -8,7 +8,7 @@ use super::{ConductError, Setting, metrics};
 use crate::arm::Running;
 use crate::clocks::judge;
 use crate::clocks::judge::clock::{Clock as Busy, Source};
-use crate::clocks::window::Open;
+use crate::clocks::window::{Between, Open};
 use crate::correct::agreement::Said;
 use crate::load::plan::{Arrival, Plan as Load};
 use crate::load::request::{Prompt, Request};
@@ -79,12 +79,13 @@ pub fn items(plan: &Plan, leg: &Leg) -> Result<Vec<Item>, WorkloadError> {
     Ok(items)
 }
 
-/// Puts the leg's load on the server.
+/// Puts the leg's load on the server. `between` is the spin that closed the leg before it.
 pub fn measure(
     plan: &Plan,
     leg: &Leg,
     server: &Running,
     setting: &Setting<'_>,
+    between: Option<&Between>,
 ) -> Result<Measured, ConductError> {
     let items = items(plan, leg)?;
     let concurrency =
@@ -96,7 +97,7 @@ pub fn measure(
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
     let load = Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
     let patience = if setting.clock == Source::Spin { PATIENCE } else { Duration::ZERO };
-    let open = Open::open(patience);
+    let open = Open::open(patience, between);
     let outcome = run(&load, setting.stop);
     let ours: Vec<u32> = [Some(std::process::id()), server.process].into_iter().flatten().collect();
     let window = open.close(&ours);

@@ -132,6 +132,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     // A series that goes on continues its own time: the pause between two sittings is not part of it.
     let earlier = state.outcomes().values().map(|outcome| outcome.at_s).fold(0.0, f64::max);
     let (began, mut done) = (Instant::now(), 0);
+    let mut between = None;
     for leg in plan.legs.iter().filter(|leg| is_ours(leg)) {
         if setting.stop.load(Ordering::SeqCst) {
             break;
@@ -148,10 +149,10 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
             Ok(server) => {
                 if let Some(first) = server.warmth.owed(plan, leg) {
                     stage.say(&format!("{} is discarded once more, on a new server", first.id));
-                    leg::measure(plan, first, &server.running, setting)?;
+                    leg::measure(plan, first, &server.running, setting, None)?;
                 }
                 server.warmth.ran(leg);
-                attempts::measure(plan, leg, server, setting, now_s)?
+                attempts::measure(plan, leg, server, setting, now_s, &mut between)?
             }
             Err(missing) => {
                 let measured = leg::Measured::bare(Ended::Skipped(missing.to_owned()));

@@ -211,8 +211,15 @@ fn no_number_where_a_rule_fired() {
 fn a_contradicted_word_is_not_printed() {
     let findings =
         Findings { differences: vec!["the record has another word".into()], ..findings() };
-    let html = review::html(&review::run::page(&record(), &findings, &[], ""));
+    let page = review::run::page(&record(), &findings, &[], "");
+    let html = review::html(&page);
     assert!(!html.contains("class=\"word\"") && html.contains("the record has another word"));
+    // Neither its word, reason and numbers, nor those that its evidence gives: one of the two is wrong.
+    for said in
+        ["PASS", "VOID", "3/3 exact", "exact_cases", "3 cases", "near tie", "V-PIN", "llamacpp-cpu"]
+    {
+        assert!(!html.contains(said) && !review::text(&page, PLAIN).contains(said), "{said}");
+    }
     let refused = review::html(&review::refusal("x", &["evidence/a: changed".into()]));
     assert!(refused.contains("evidence/a: changed") && !refused.contains("class=\"word\""));
     assert!(!refused.contains("PASS"));

@@ -8,7 +8,8 @@ mod fixture_series;
 
 use fixture::{HOSTILE, record};
 use fixture_series::series;
-use records::review::page::{Cell, Found, Parting, RuleStep, Rung, Side, Tone};
+use records::review::chart::Shape;
+use records::review::page::{Block, Cell, Figure, Found, Parting, RuleStep, Rung, Side, Tone};
 use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
 use records::review::text::Style;
 use records::review::{self, Page};
@@ -204,6 +205,93 @@ fn no_number_where_a_rule_fired() {
     }
     let html = review::html(&review::run::page(&record, &Findings::default(), &files, ""));
     assert!(html.contains("plan.json hashes to") && !html.contains("<figure"));
+}
+
+/// The figure of an id.
+fn figure(page: &Page, id: &str) -> Figure {
+    fn find<'p>(blocks: &'p [Block], id: &str) -> Option<&'p Figure> {
+        blocks.iter().find_map(|block| match block {
+            Block::Figure(figure) => Some(&**figure).filter(|figure| figure.id == id),
+            Block::Beside(figures) => figures.iter().find(|figure| figure.id == id),
+            Block::Fold(fold) => find(&fold.blocks, id),
+            _ => None,
+        })
+    }
+    let found = page.sections.iter().find_map(|section| find(&section.blocks, id));
+    found.unwrap_or_else(|| panic!("{id} is not on the page")).clone()
+}
+
+/// A cell of the first row that begins so.
+fn told(figure: &Figure, row: &[&str], column: usize) -> String {
+    let is = |cells: &&Vec<Cell>| cells.iter().zip(row).all(|(cell, wanted)| cell.text == *wanted);
+    figure.table.rows.iter().find(is).unwrap()[column].text.clone()
+}
+
+/// The leg of `change` at c32 in block 2 broke V-FAILED: its values are in no median and no share, its time is marked.
+#[test]
+fn a_leg_that_broke_a_rule_is_a_mark_without_a_value() {
+    let page = series_page(10);
+    for id in ["ttft", "tpot"] {
+        assert_eq!(told(&figure(&page, id), &["change", "32"], 3), "9", "{id}");
+        assert_eq!(told(&figure(&page, id), &["main", "32"], 3), "10", "{id}");
+    }
+    assert_eq!(told(&figure(&page, "ecdf-2"), &["change"], 1), "9");
+    let clock = figure(&page, "clock");
+    let values: usize =
+        clock.table.rows.iter().map(|row| row[1].text.parse::<usize>().unwrap()).sum();
+    assert_eq!(values, 89);
+    let marked =
+        clock.chart.layers.iter().find(|layer| layer.name.starts_with("V-FAILED")).unwrap();
+    // Leg 65 of 90, 31.5 s each: cells of 30 legs, blocks of 3, `change` second.
+    let Shape::Marks(_, marks) = &marked.shape else { panic!("{marked:?}") };
+    assert_eq!(marks.len(), 1);
+    assert!((marks[0].0 - 65.0 * 31.5 / 60.0).abs() < 1e-9, "{marks:?}");
+}
+
+/// An arm that does not answer right has no latency, however fast it is.
+#[test]
+fn an_arm_against_which_a_rule_stands_has_no_value() {
+    let (record, mut files) = series(10);
+    let correct = files.iter_mut().find(|file| file.name == "correct.json").unwrap();
+    correct.bytes = String::from_utf8(correct.bytes.clone())
+        .unwrap()
+        .replace("left-out", "change")
+        .into_bytes();
+    let page = review::run::page(&record, &Findings::default(), &files, "");
+    for id in ["ttft", "tpot"] {
+        let rows = figure(&page, id).table.rows;
+        assert!(!rows.is_empty() && rows.iter().all(|row| row[0].text != "change"), "{id}");
+    }
+}
+
+/// Of two legs, 10 ms and 13 ms.
+#[test]
+fn a_median_of_an_even_count_lies_between() {
+    let (record, mut files) = series(2);
+    let outcome = |tpot: f64| serde_json::json!({ "at_s": 1.0, "ended": { "measured": { "tpot_ms_p50": tpot } }, "clock": null });
+    let outcomes = serde_json::json!({ "s1.c1.b001.0.main": outcome(10.0), "s1.c1.b002.0.main": outcome(13.0) });
+    let file = files.iter_mut().find(|file| file.name == "outcomes.json.gz").unwrap();
+    file.bytes = fixture_series::compressed(outcomes.to_string().as_bytes());
+    let page = review::run::page(&record, &Findings::default(), &files, "");
+    assert_eq!(told(&figure(&page, "tpot"), &["main", "1"], 2), "11.5");
+}
+
+/// A pair of equals whose clocks lie apart is as much a DISCARD as one of the comparison, and no ratio is told of either.
+#[test]
+fn null_pairs_with_clocks_apart_are_discarded() {
+    let page = series_page(10);
+    let null = figure(&page, "null-0");
+    let block = fixture_series::NULL_APART.to_string();
+    assert_eq!(told(&null, &[&block], 4), "–");
+    assert_eq!(told(&null, &[&block], 5), "DISCARD");
+    let count = |name: &str| {
+        let layer = null.chart.layers.iter().find(|layer| layer.name.starts_with(name)).unwrap();
+        let Shape::Marks(_, marks) = &layer.shape else { panic!("{layer:?}") };
+        marks.len()
+    };
+    assert_eq!((count("pair of equals"), count("DISCARD")), (9, 1));
+    let pairs = figure(&page, "pairs-1");
+    assert_eq!(pairs.table.rows.iter().filter(|row| row[4].text == "–").count(), 2);
 }
 
 /// The words of a record that its evidence contradicts are not printed as words.

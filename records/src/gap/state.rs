@@ -34,14 +34,14 @@ pub(super) enum State<'a> {
 /// The state of `gate`. The records may come in any order.
 ///
 /// A failure at the present source and spec stays one, whatever passed beside it, until a record supersedes it: the same code
-/// that fails and passes is not code that passes. A skip never counts for anything. A run of something [`named_by_hand`] does not
+/// that fails and passes is not code that passes. A skip never counts for anything. A run that was led [`by_hand`] does not
 /// count either, whatever its word: it is as if it were not there, so that it neither decides a track nor supersedes another.
 pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) -> State<'a> {
     let Some(spec) = present.specs.get(gate) else {
         return State::NotBuilt;
     };
     let mut runs: Vec<&Record> =
-        records.iter().filter(|record| record.gate == gate && !named_by_hand(record)).collect();
+        records.iter().filter(|record| record.gate == gate && by_hand(record).is_none()).collect();
     let superseded: HashSet<&String> =
         runs.iter().filter(|record| may_supersede(record)).flat_map(|r| &r.supersedes).collect();
     runs.retain(|record| !superseded.contains(&record.id));
@@ -146,11 +146,16 @@ pub(crate) fn may_supersede(record: &Record) -> bool {
     matches!(record.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
 }
 
-/// Whether the binary was named with `--plumb` instead of built from the tree, so that what it was made of is its own word
-/// alone; or the oracle with `--oracle` instead of by the spec.
-pub(crate) fn named_by_hand(record: &Record) -> bool {
+/// How a run was led by hand, if it was: its binary was named with `--plumb` instead of built from the tree, so that what it was
+/// made of is its own word alone; its oracle with `--oracle` instead of by the spec; or its series is not the one that the spec
+/// declares.
+pub(crate) fn by_hand(record: &Record) -> Option<&'static str> {
     let info = |key: &str| record.subject.info.get(key).and_then(serde_json::Value::as_str);
-    info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle")
+    if info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle") {
+        return Some("named by hand");
+    }
+    let is_declared = record.series.as_ref().is_none_or(|series| series.is_as_declared);
+    (!is_declared).then_some("narrowed by hand")
 }
 
 /// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".

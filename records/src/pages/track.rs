@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::BENCHMARK;
 use super::markdown::{Corrections, date, link, sources};
 use crate::gap::page::{CELL_LIMIT, GENERATED, capped, entry, format_row, letter};
-use crate::gap::state::{may_supersede, named_by_hand};
+use crate::gap::state::{by_hand, may_supersede};
 use crate::gap::{Cell, Track};
 use crate::record::Record;
 
@@ -77,8 +77,8 @@ fn why(record: &Record) -> String {
     if !record.verdict.rules.is_empty() {
         why = format!("{}: {why}", record.verdict.rules.join(", "));
     }
-    if named_by_hand(record) {
-        why = format!("(named by hand, decides nothing) {why}");
+    if let Some(how) = by_hand(record) {
+        why = format!("({how}, decides nothing) {why}");
     }
     why
 }

@@ -13,7 +13,7 @@ use records::review::page::{Block, Cell, Figure, Found, Parting, RuleStep, Rung,
 use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
 use records::review::text::Style;
 use records::review::{self, Page};
-use records::{Evidence, Store};
+use records::{CellVerdict, Evidence, Measurement, Metric, Record, Statistic, Store, VerdictWord};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -91,8 +91,8 @@ fn a_gate_in_text_and_markup() {
     insta::assert_snapshot!("gate_html", format!("{head}{body}"));
 }
 
-/// The page of what `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
-fn recorded_page() -> Page {
+/// What `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
+fn recorded() -> (Record, Vec<File>) {
     let store = Store::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/review/store")).unwrap();
     let record = store.read_all().unwrap().remove(0);
     let file = |entry: &Evidence| File {
@@ -101,6 +101,11 @@ fn recorded_page() -> Page {
         href: format!("../records/{}", entry.path),
     };
     let files: Vec<File> = record.evidence.iter().map(file).collect();
+    (record, files)
+}
+
+fn recorded_page() -> Page {
+    let (record, files) = recorded();
     review::run::page(&record, &Findings::default(), &files, "../records/")
 }
 
@@ -311,6 +316,81 @@ fn a_contradicted_word_is_not_printed() {
     let refused = review::html(&review::refusal("x", &["evidence/a: changed".into()]));
     assert!(refused.contains("evidence/a: changed") && !refused.contains("class=\"word\""));
     assert!(!refused.contains("PASS"));
+}
+
+/// One thing of a record of a series changed.
+type Change = fn(&mut Record);
+
+fn first(record: &mut Record) -> &mut CellVerdict {
+    &mut record.series.as_mut().unwrap().cells[0]
+}
+
+/// What a series' record says otherwise than its `report.json` is named by cell and field, and no word of it is printed: of what
+/// `grid` wrote itself and of what was made up for these tests.
+#[test]
+fn a_series_that_its_report_contradicts_has_no_word() {
+    let changes: [(&str, Change); 12] = [
+        ("ratio", |r| first(r).ratio.as_mut().unwrap().estimate += 0.0001),
+        ("ratio", |r| first(r).ratio.as_mut().unwrap().low -= 0.0001),
+        ("ratio", |r| first(r).ratio = None),
+        ("medians", |r| first(r).medians.as_mut().unwrap().subject *= 1.01),
+        ("word", |r| first(r).word = "EQUIVALENT".into()),
+        ("reason", |r| first(r).reason = first(r).reason.replacen("1.0", "1.2", 1)),
+        ("metric", |r| first(r).metric = "ttft_ms_p50".into()),
+        ("the word of all", |r| r.verdict.word = VerdictWord::Pass),
+        ("the rules of all", |r| r.verdict.rules.clear()),
+        ("the reason of all", |r| {
+            r.verdict.reason = r.verdict.reason.replacen("IMPROVED", "PASS", 1);
+        }),
+        ("a measured ratio", |r| {
+            r.measurements.push(Measurement::new(Metric::Ratio, Statistic::Median, 10, Some(1.2)));
+        }),
+        ("the number of words", |r| drop(r.series.as_mut().unwrap().cells.pop())),
+    ];
+    for (record, files) in [recorded(), series(10)] {
+        let page = |record: &Record, files: &[File]| {
+            review::html(&review::run::page(record, &Findings::default(), files, ""))
+        };
+        assert!(page(&record, &files).contains("class=\"word\""));
+        for (field, change) in changes {
+            let mut changed = record.clone();
+            change(&mut changed);
+            let html = page(&changed, &files);
+            assert!(
+                html.contains(&format!("{field}: the record says otherwise than report.json")),
+                "{field}"
+            );
+            for word in ["class=\"word\"", "IMPROVED", "VOID", "1.06", "<figure"] {
+                assert!(!html.contains(word), "{field}: {word}");
+            }
+        }
+        // The other way round: one digit of the evidence.
+        let mut flipped = files.clone();
+        let report = flipped.iter_mut().find(|file| file.name == "report.json").unwrap();
+        let mut value: serde_json::Value = serde_json::from_slice(&report.bytes).unwrap();
+        let estimate =
+            &mut value["verdicts"][0]["judged"]["compared"]["time"]["primary"]["estimate"];
+        *estimate = (estimate.as_f64().unwrap() + 1e-4).into();
+        report.bytes = value.to_string().into_bytes();
+        assert!(page(&record, &flipped).contains("ratio: the record says otherwise"));
+    }
+}
+
+/// No judge of a grid is asked for a page, and the page says so with the command that asks one.
+#[test]
+fn a_page_of_a_series_says_that_its_words_are_as_recorded() {
+    let (record, mut files) = recorded();
+    let said =
+        |files: &[File]| review::html(&review::run::page(&record, &Findings::default(), files, ""));
+    let html = said(&files);
+    files.retain(|file| file.name != "report.json");
+    let without = said(&files);
+    let command = format!("grid recheck {}", record.id);
+    for html in [&html, &without] {
+        assert!(html.contains("These words are as recorded") && html.contains(&command));
+    }
+    assert!(html.contains("each is that of report.json"));
+    assert!(without.contains("report.json is not here, so they were held against nothing"));
 }
 
 #[test]

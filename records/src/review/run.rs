@@ -42,8 +42,10 @@ pub struct Findings {
 /// The page of a run. `files` is its evidence, verified; `base` leads from the page to the store. Of a record that its evidence
 /// contradicts it has no word and no number.
 pub fn page(record: &Record, findings: &Findings, files: &[File], base: &str) -> Page {
-    if !findings.differences.is_empty() {
-        return contradicted::page(record, &findings.differences, files, base);
+    let mut differences = findings.differences.clone();
+    differences.extend(series::contradictions(record, files));
+    if !differences.is_empty() {
+        return contradicted::page(record, &differences, files, base);
     }
     let mut sections = Vec::new();
     match &record.series {

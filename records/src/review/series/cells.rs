@@ -6,7 +6,8 @@ use crate::record::Series;
 use crate::review::number::{digits, percent_off};
 use crate::review::page::{Block, Cell, Fold, Section, Table, Tone};
 
-pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
+/// `whose` says whose words they are.
+pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence>) -> Section {
     let mut table = Table::new(
         "Every word, in the order of cells, comparisons and axes",
         &[
@@ -44,7 +45,7 @@ pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
             Cell::code(cell.rules.join(" ")),
         ]);
     }
-    let mut blocks = vec![Block::Table(table)];
+    let mut blocks = vec![Block::Note(Tone::Plain, whose), Block::Table(table)];
     let mut open: Vec<_> = series.cells.iter().filter(|cell| !cell.is_established()).collect();
     open.sort_by_key(|cell| std::cmp::Reverse(gravity(&cell.word)));
     let notes = open.into_iter().map(|cell| {

@@ -179,6 +179,35 @@ fn what_was_narrowed_or_not_established_is_no_number() {
     assert!(track.contains("(narrowed by hand, decides nothing)"), "{track}");
 }
 
+/// The newer record of a series that became void takes the numbers of the older off the page, unless a hand led it.
+#[test]
+fn numbers_that_were_taken_back_are_gone() {
+    for (info, is_gone) in
+        [(serde_json::json!({}), true), (serde_json::json!({ "found_by": "--plumb" }), false)]
+    {
+        let (dir, store) = store(0);
+        let first = record(10);
+        let id = write(dir.path(), first.clone());
+        let mut again = record(20);
+        again.gate.clone_from(&first.gate);
+        again.subject.info = info;
+        again.supersedes = Some(id);
+        again.verdict = Verdict {
+            word: VerdictWord::Void,
+            rules: vec!["V-CORRECT".into()],
+            reason: "a gate fails".into(),
+        };
+        again.series.as_mut().unwrap().cells.clear();
+        write(dir.path(), again);
+        let pages = all(&store.read_all().unwrap());
+        let benchmark = page(&pages, pages::BENCHMARK);
+        assert_eq!(benchmark.contains("None was measured."), is_gone, "{benchmark}");
+        let row = GATES + 2;
+        let track = page(&pages, &format!("docs/tracks/{row:02}-track-{row}.md"));
+        assert_eq!(track.contains("takes the entry above back"), is_gone, "{track}");
+    }
+}
+
 #[test]
 fn words_that_got_worse_are_told() {
     let (_dir, store) = store(200);

@@ -127,6 +127,9 @@ pub struct CellVerdict {
     pub reason: String,
 }
 
+/// The words of a grid that say something about its arms; VOID, SKIPPED and INCONCLUSIVE do not.
+pub(crate) const ESTABLISHED: [&str; 5] = ["IMPROVED", "EQUIVALENT", "PASS", "FAIL", "REGRESSED"];
+
 /// The medians of two arms, in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Medians {
@@ -371,6 +374,16 @@ impl Record {
 }
 
 impl CellVerdict {
+    /// Whether its word says something about the arms. A word of a later grid that is not known here does not.
+    pub fn is_established(&self) -> bool {
+        ESTABLISHED.contains(&self.word.as_str())
+    }
+
+    /// The ratio of an established word: the only one that is a number of the record.
+    pub fn valid_ratio(&self) -> Option<RatioInterval> {
+        self.ratio.filter(|_| self.is_established())
+    }
+
     /// No rule that fired leaves a ratio, and a ratio is positive numbers in order.
     fn validate(&self) -> Result<(), RecordError> {
         let at = || format!("{} {}/{} {}", self.cell, self.subject, self.reference, self.metric);

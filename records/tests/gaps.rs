@@ -10,7 +10,7 @@ use records::gap::{
     render_json, render_markdown,
 };
 use records::{
-    CheckpointRef, Evidence, Machine, Measurement, Metric, OracleRef, OracleSource, Record,
+    CheckpointRef, Evidence, Machine, Measurement, Metric, OracleRef, OracleSource, Record, Series,
     Statistic, Subject, Timestamp, Verdict, VerdictWord,
 };
 use serde_json::json;

@@ -8,11 +8,12 @@ mod fixture_series;
 
 use fixture::{HOSTILE, record};
 use fixture_series::series;
-use records::review::page::{Cell, Found, Parting, RuleStep, Rung, Side, Tone};
+use records::review::chart::Shape;
+use records::review::page::{Block, Cell, Figure, Found, Parting, RuleStep, Rung, Side, Tone};
 use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
 use records::review::text::Style;
 use records::review::{self, Page};
-use records::{Evidence, Store};
+use records::{CellVerdict, Evidence, Measurement, Metric, Record, Statistic, Store, VerdictWord};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -90,8 +91,8 @@ fn a_gate_in_text_and_markup() {
     insta::assert_snapshot!("gate_html", format!("{head}{body}"));
 }
 
-/// The page of what `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
-fn recorded_page() -> Page {
+/// What `grid` itself recorded, of made-up outcomes: `tests/review/store` is a store that it wrote.
+fn recorded() -> (Record, Vec<File>) {
     let store = Store::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/review/store")).unwrap();
     let record = store.read_all().unwrap().remove(0);
     let file = |entry: &Evidence| File {
@@ -100,6 +101,11 @@ fn recorded_page() -> Page {
         href: format!("../records/{}", entry.path),
     };
     let files: Vec<File> = record.evidence.iter().map(file).collect();
+    (record, files)
+}
+
+fn recorded_page() -> Page {
+    let (record, files) = recorded();
     review::run::page(&record, &Findings::default(), &files, "../records/")
 }
 
@@ -206,16 +212,185 @@ fn no_number_where_a_rule_fired() {
     assert!(html.contains("plan.json hashes to") && !html.contains("<figure"));
 }
 
+/// The figure of an id.
+fn figure(page: &Page, id: &str) -> Figure {
+    fn find<'p>(blocks: &'p [Block], id: &str) -> Option<&'p Figure> {
+        blocks.iter().find_map(|block| match block {
+            Block::Figure(figure) => Some(&**figure).filter(|figure| figure.id == id),
+            Block::Beside(figures) => figures.iter().find(|figure| figure.id == id),
+            Block::Fold(fold) => find(&fold.blocks, id),
+            _ => None,
+        })
+    }
+    let found = page.sections.iter().find_map(|section| find(&section.blocks, id));
+    found.unwrap_or_else(|| panic!("{id} is not on the page")).clone()
+}
+
+/// A cell of the first row that begins so.
+fn told(figure: &Figure, row: &[&str], column: usize) -> String {
+    let is = |cells: &&Vec<Cell>| cells.iter().zip(row).all(|(cell, wanted)| cell.text == *wanted);
+    figure.table.rows.iter().find(is).unwrap()[column].text.clone()
+}
+
+/// The leg of `change` at c32 in block 2 broke V-FAILED: its values are in no median and no share, its time is marked.
+#[test]
+fn a_leg_that_broke_a_rule_is_a_mark_without_a_value() {
+    let page = series_page(10);
+    for id in ["ttft", "tpot"] {
+        assert_eq!(told(&figure(&page, id), &["change", "32"], 3), "9", "{id}");
+        assert_eq!(told(&figure(&page, id), &["main", "32"], 3), "10", "{id}");
+    }
+    assert_eq!(told(&figure(&page, "ecdf-2"), &["change"], 1), "9");
+    let clock = figure(&page, "clock");
+    let values: usize =
+        clock.table.rows.iter().map(|row| row[1].text.parse::<usize>().unwrap()).sum();
+    assert_eq!(values, 89);
+    let marked =
+        clock.chart.layers.iter().find(|layer| layer.name.starts_with("V-FAILED")).unwrap();
+    // Leg 65 of 90, 31.5 s each: cells of 30 legs, blocks of 3, `change` second.
+    let Shape::Marks(_, marks) = &marked.shape else { panic!("{marked:?}") };
+    assert_eq!(marks.len(), 1);
+    assert!((marks[0].0 - 65.0 * 31.5 / 60.0).abs() < 1e-9, "{marks:?}");
+}
+
+/// An arm that does not answer right has no latency, however fast it is.
+#[test]
+fn an_arm_against_which_a_rule_stands_has_no_value() {
+    let (record, mut files) = series(10);
+    let correct = files.iter_mut().find(|file| file.name == "correct.json").unwrap();
+    correct.bytes = String::from_utf8(correct.bytes.clone())
+        .unwrap()
+        .replace("left-out", "change")
+        .into_bytes();
+    let page = review::run::page(&record, &Findings::default(), &files, "");
+    for id in ["ttft", "tpot"] {
+        let rows = figure(&page, id).table.rows;
+        assert!(!rows.is_empty() && rows.iter().all(|row| row[0].text != "change"), "{id}");
+    }
+}
+
+/// Of two legs, 10 ms and 13 ms.
+#[test]
+fn a_median_of_an_even_count_lies_between() {
+    let (record, mut files) = series(2);
+    let outcome = |tpot: f64| serde_json::json!({ "at_s": 1.0, "ended": { "measured": { "tpot_ms_p50": tpot } }, "clock": null });
+    let outcomes = serde_json::json!({ "s1.c1.b001.0.main": outcome(10.0), "s1.c1.b002.0.main": outcome(13.0) });
+    let file = files.iter_mut().find(|file| file.name == "outcomes.json.gz").unwrap();
+    file.bytes = fixture_series::compressed(outcomes.to_string().as_bytes());
+    let page = review::run::page(&record, &Findings::default(), &files, "");
+    assert_eq!(told(&figure(&page, "tpot"), &["main", "1"], 2), "11.5");
+}
+
+/// A pair of equals whose clocks lie apart is as much a DISCARD as one of the comparison, and no ratio is told of either.
+#[test]
+fn null_pairs_with_clocks_apart_are_discarded() {
+    let page = series_page(10);
+    let null = figure(&page, "null-0");
+    let block = fixture_series::NULL_APART.to_string();
+    assert_eq!(told(&null, &[&block], 4), "–");
+    assert_eq!(told(&null, &[&block], 5), "DISCARD");
+    let count = |name: &str| {
+        let layer = null.chart.layers.iter().find(|layer| layer.name.starts_with(name)).unwrap();
+        let Shape::Marks(_, marks) = &layer.shape else { panic!("{layer:?}") };
+        marks.len()
+    };
+    assert_eq!((count("pair of equals"), count("DISCARD")), (9, 1));
+    let pairs = figure(&page, "pairs-1");
+    assert_eq!(pairs.table.rows.iter().filter(|row| row[4].text == "–").count(), 2);
+}
+
 /// The words of a record that its evidence contradicts are not printed as words.
 #[test]
 fn a_contradicted_word_is_not_printed() {
     let findings =
         Findings { differences: vec!["the record has another word".into()], ..findings() };
-    let html = review::html(&review::run::page(&record(), &findings, &[], ""));
+    let page = review::run::page(&record(), &findings, &[], "");
+    let html = review::html(&page);
     assert!(!html.contains("class=\"word\"") && html.contains("the record has another word"));
+    // Neither its word, reason and numbers, nor those that its evidence gives: one of the two is wrong.
+    for said in
+        ["PASS", "VOID", "3/3 exact", "exact_cases", "3 cases", "near tie", "V-PIN", "llamacpp-cpu"]
+    {
+        assert!(!html.contains(said) && !review::text(&page, PLAIN).contains(said), "{said}");
+    }
     let refused = review::html(&review::refusal("x", &["evidence/a: changed".into()]));
     assert!(refused.contains("evidence/a: changed") && !refused.contains("class=\"word\""));
     assert!(!refused.contains("PASS"));
+}
+
+/// One thing of a record of a series changed.
+type Change = fn(&mut Record);
+
+fn first(record: &mut Record) -> &mut CellVerdict {
+    &mut record.series.as_mut().unwrap().cells[0]
+}
+
+/// What a series' record says otherwise than its `report.json` is named by cell and field, and no word of it is printed: of what
+/// `grid` wrote itself and of what was made up for these tests.
+#[test]
+fn a_series_that_its_report_contradicts_has_no_word() {
+    let changes: [(&str, Change); 12] = [
+        ("ratio", |r| first(r).ratio.as_mut().unwrap().estimate += 0.0001),
+        ("ratio", |r| first(r).ratio.as_mut().unwrap().low -= 0.0001),
+        ("ratio", |r| first(r).ratio = None),
+        ("medians", |r| first(r).medians.as_mut().unwrap().subject *= 1.01),
+        ("word", |r| first(r).word = "EQUIVALENT".into()),
+        ("reason", |r| first(r).reason = first(r).reason.replacen("1.0", "1.2", 1)),
+        ("metric", |r| first(r).metric = "ttft_ms_p50".into()),
+        ("the word of all", |r| r.verdict.word = VerdictWord::Pass),
+        ("the rules of all", |r| r.verdict.rules.clear()),
+        ("the reason of all", |r| {
+            r.verdict.reason = r.verdict.reason.replacen("IMPROVED", "PASS", 1);
+        }),
+        ("a measured ratio", |r| {
+            r.measurements.push(Measurement::new(Metric::Ratio, Statistic::Median, 10, Some(1.2)));
+        }),
+        ("the number of words", |r| drop(r.series.as_mut().unwrap().cells.pop())),
+    ];
+    for (record, files) in [recorded(), series(10)] {
+        let page = |record: &Record, files: &[File]| {
+            review::html(&review::run::page(record, &Findings::default(), files, ""))
+        };
+        assert!(page(&record, &files).contains("class=\"word\""));
+        for (field, change) in changes {
+            let mut changed = record.clone();
+            change(&mut changed);
+            let html = page(&changed, &files);
+            assert!(
+                html.contains(&format!("{field}: the record says otherwise than report.json")),
+                "{field}"
+            );
+            for word in ["class=\"word\"", "IMPROVED", "VOID", "1.06", "<figure"] {
+                assert!(!html.contains(word), "{field}: {word}");
+            }
+        }
+        // The other way round: one digit of the evidence.
+        let mut flipped = files.clone();
+        let report = flipped.iter_mut().find(|file| file.name == "report.json").unwrap();
+        let mut value: serde_json::Value = serde_json::from_slice(&report.bytes).unwrap();
+        let estimate =
+            &mut value["verdicts"][0]["judged"]["compared"]["time"]["primary"]["estimate"];
+        *estimate = (estimate.as_f64().unwrap() + 1e-4).into();
+        report.bytes = value.to_string().into_bytes();
+        assert!(page(&record, &flipped).contains("ratio: the record says otherwise"));
+    }
+}
+
+/// No judge of a grid is asked for a page, and the page says so with the command that asks one.
+#[test]
+fn a_page_of_a_series_says_that_its_words_are_as_recorded() {
+    let (record, mut files) = recorded();
+    let said =
+        |files: &[File]| review::html(&review::run::page(&record, &Findings::default(), files, ""));
+    let html = said(&files);
+    files.retain(|file| file.name != "report.json");
+    let without = said(&files);
+    let command = format!("grid recheck {}", record.id);
+    for html in [&html, &without] {
+        assert!(html.contains("These words are as recorded") && html.contains(&command));
+    }
+    assert!(html.contains("each is that of report.json"));
+    assert!(without.contains("report.json is not here, so they were held against nothing"));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use records::gap::Present;
 use records::gap::moved::{definition_moved, pin_moved};
-use records::record::{OracleSource, Record, VerdictWord as Word};
+use records::gap::takes_back;
+use records::record::{OracleSource, Record};
 use serde_json::Value;
 
 /// All reasons for which `record` does not speak of the present, on weights that are pinned to this digest.
@@ -30,13 +31,10 @@ pub(super) fn lapses(
     reasons.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect()
 }
 
-/// Whether `by` says that it corrects `record`, and may: it is of the same gate, compared, and speaks of the present itself.
+/// Whether `by` takes `record` back, and speaks of the present itself.
 pub(super) fn supersedes(by: &Record, record: &Record, present: &Present) -> bool {
     let pinned = by.checkpoint.as_ref().and_then(|used| present.checkpoints.get(&used.name));
-    by.supersedes.as_ref() == Some(&record.id)
-        && by.gate == record.gate
-        && matches!(by.verdict.word, Word::Pass | Word::Fail)
-        && lapses(by, pinned, present).is_empty()
+    takes_back(by, record) && lapses(by, pinned, present).is_empty()
 }
 
 /// A record that was judged by a golden names it.

@@ -134,7 +134,7 @@ fn run(store: &Store, path: &Path, place: &Place) -> Result<Made, CommandError> 
     } else {
         crate::review::findings(store, &record)?
     };
-    let is_whole = findings.differences.is_empty();
     let page = review::run::page(&record, &findings, &files, &place.base(store));
+    let is_whole = page.headline.word.is_some();
     Ok(Made { page, name, is_whole })
 }

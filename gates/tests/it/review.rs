@@ -137,6 +137,29 @@ fn damaged_evidence_is_named_on_the_pages_of_tracks_and_of_numbers() {
     }
 }
 
+/// A record that is whole and says otherwise than its evidence: what contradicts what is told, and no word or number of either.
+#[test]
+fn a_contradicted_record_shows_no_word_and_no_number() {
+    let (workspace, mut record) = reviewed(STRICT);
+    let store = records::Store::open(workspace.path("records")).unwrap();
+    record.compared += 1;
+    record.verdict.reason = "4711/4711 exact".into();
+    let mut draft = store.begin("tiny").unwrap();
+    for entry in &record.evidence {
+        draft.evidence(&entry.name, &store.evidence(entry).unwrap()).unwrap();
+    }
+    let path = draft.commit(record).unwrap();
+    let id = path.file_stem().unwrap().to_str().unwrap();
+    let (status, html) = page(&workspace, id);
+    assert_eq!(status, 4);
+    for said in ["another reason", "another number of cases", "facts.json", id] {
+        assert!(html.contains(said), "{said}");
+    }
+    for said in ["class=\"word\"", "PASS", "4711", "cases were compared", "exact_cases"] {
+        assert!(!html.contains(said), "{said}");
+    }
+}
+
 /// Large evidence that is not on this machine is no damage: the page says so, and shows the word that was recorded.
 #[test]
 fn absent_evidence_is_told_beside_the_recorded_word() {

@@ -18,7 +18,7 @@ pub use derive::{Cell, cells, derive};
 pub use ledger::{Mismatch, mismatches};
 pub use page::{PAGE, PageError, check, render_json, render_markdown};
 pub use present::{Present, PresentError};
-pub use state::passing;
+pub use state::{passing, takes_back};
 pub use track::{Class, OpenGaps, Track, TrackError};
 pub use word::Word;
 pub use worse::{Worse, worse};

@@ -1,7 +1,7 @@
 //! What the records say of one gate, seen from the present.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Present;
 use super::moved::{definition_moved, pin_moved};
@@ -33,18 +33,17 @@ pub(super) enum State<'a> {
 
 /// The state of `gate`. The records may come in any order.
 ///
-/// A failure at the present source and spec stays one, whatever passed beside it, until a record supersedes it: the same code
-/// that fails and passes is not code that passes. A skip never counts for anything. A run of something [`named_by_hand`] does not
+/// A failure at the present source and spec stays one, whatever passed beside it, until a record takes it back: the same code
+/// that fails and passes is not code that passes. A skip never counts for anything. A run that was led [`by_hand`] does not
 /// count either, whatever its word: it is as if it were not there, so that it neither decides a track nor supersedes another.
 pub(super) fn state<'a>(gate: &str, records: &'a [Record], present: &Present) -> State<'a> {
     let Some(spec) = present.specs.get(gate) else {
         return State::NotBuilt;
     };
     let mut runs: Vec<&Record> =
-        records.iter().filter(|record| record.gate == gate && !named_by_hand(record)).collect();
-    let superseded: HashSet<&String> =
-        runs.iter().filter(|record| may_supersede(record)).flat_map(|r| &r.supersedes).collect();
-    runs.retain(|record| !superseded.contains(&record.id));
+        records.iter().filter(|record| record.gate == gate && by_hand(record).is_none()).collect();
+    let wrong = taken_back(&runs);
+    runs.retain(|record| !wrong.contains(record.id.as_str()));
     runs.sort_by_key(|record| Reverse((record.started_at, record.id.as_str())));
     let Some(&newest) = runs.first() else {
         return State::NotRun;
@@ -141,16 +140,48 @@ impl<'a> State<'a> {
     }
 }
 
-/// Whether a record that says of itself that it corrects another of its gate may do so: it compared.
-pub(crate) fn may_supersede(record: &Record) -> bool {
-    matches!(record.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
+/// The ids of the runs that others take back.
+fn taken_back<'a>(runs: &[&'a Record]) -> HashSet<&'a str> {
+    let by_id: HashMap<&str, &Record> =
+        runs.iter().map(|record| (record.id.as_str(), *record)).collect();
+    let wrong = runs.iter().filter_map(|correction| {
+        let named: &'a Record = by_id.get(correction.supersedes.as_deref()?)?;
+        takes_back(correction, named).then_some(named.id.as_str())
+    });
+    wrong.collect()
 }
 
-/// Whether the binary was named with `--plumb` instead of built from the tree, so that what it was made of is its own word
-/// alone; or the oracle with `--oracle` instead of by the spec.
-pub(crate) fn named_by_hand(record: &Record) -> bool {
+/// Whether a record takes back another of its gate that it names as wrong, so that the other's word and numbers are none.
+///
+/// One that compared does. One that found no number (VOID, NOT ESTABLISHED) takes a claim back and puts nothing in its place; a
+/// failure it leaves standing, or a broken rule would take a failure off the record, unless both are the same series judged
+/// twice, of which nothing was run anew. A skip found nothing, and what was led [`by_hand`] decides nothing.
+pub fn takes_back(correction: &Record, record: &Record) -> bool {
+    let names =
+        correction.supersedes.as_ref() == Some(&record.id) && correction.gate == record.gate;
+    let both = correction.series.as_ref().zip(record.series.as_ref());
+    let is_judged_twice = both.is_some_and(|(again, first)| again.plan_sha256 == first.plan_sha256);
+    names
+        && by_hand(correction).is_none()
+        && match correction.verdict.word {
+            VerdictWord::Pass | VerdictWord::Fail => true,
+            VerdictWord::Void | VerdictWord::NotEstablished => {
+                record.verdict.word != VerdictWord::Fail || is_judged_twice
+            }
+            VerdictWord::Skipped => false,
+        }
+}
+
+/// How a run was led by hand, if it was: its binary was named with `--plumb` instead of built from the tree, so that what it was
+/// made of is its own word alone; its oracle with `--oracle` instead of by the spec; or its series is not the one that the spec
+/// declares.
+pub(crate) fn by_hand(record: &Record) -> Option<&'static str> {
     let info = |key: &str| record.subject.info.get(key).and_then(serde_json::Value::as_str);
-    info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle")
+    if info("found_by") == Some("--plumb") || info("compared_with") == Some("--oracle") {
+        return Some("named by hand");
+    }
+    let is_declared = record.series.as_ref().is_none_or(|series| series.is_as_declared);
+    (!is_declared).then_some("narrowed by hand")
 }
 
 /// A record with a ratio is about speed or bytes: its FAIL means "below the floor", not "wrong".

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use super::markdown::{Corrections, date, link, sources};
 use crate::gap::OpenGaps;
 use crate::gap::page::{GENERATED, format_row, letter};
-use crate::gap::state::named_by_hand;
+use crate::gap::state::by_hand;
 use crate::number::significant;
-use crate::record::{CellVerdict, RatioInterval, Record, VerdictWord};
+use crate::record::{CellVerdict, ESTABLISHED, RatioInterval, Record, VerdictWord};
 
 /// The most numbers of one track on the page: a sweep of six concurrencies over five axes, twice. The rest is a query away.
 pub const ENTRIES: usize = 60;
@@ -29,16 +29,17 @@ pub(super) fn render(
     let mut page = format!(
         "{GENERATED}\n\n\
          # Benchmark record\n\n\
-         Every valid speed number of the store, newest first: no run in which a rule fired, none that was corrected since, none of a\n\
-         binary named by hand. A ratio is subject over reference with its interval; it speaks of the sources it was measured at,\n\
-         and [open-gaps.md](open-gaps.md) says what still holds. All of it, as a table: `cargo query`.\n"
+         Every valid speed number of the store, newest first: of a gate that said PASS or FAIL, and of each cell of a series whose own\n\
+         word is established, whatever the cells beside it say. None of a run that was corrected since, of a binary or an oracle named\n\
+         by hand, or of a series that is not as its spec declares it. A ratio is subject over reference with its interval; it speaks of\n\
+         the sources it was measured at, and [open-gaps.md](open-gaps.md) says what still holds. All of it, as a table: `cargo query`.\n"
     );
-    let valid: Vec<&Record> =
-        records.iter().rev().copied().filter(|record| is_valid(record, corrections)).collect();
+    let counts = |record: &&Record| !corrections.is_wrong(record) && by_hand(record).is_none();
+    let counting: Vec<&Record> = records.iter().rev().copied().filter(counts).collect();
     let mut by_gate: BTreeMap<&str, Vec<Number<'_>>> = BTreeMap::new();
-    for record in &valid {
+    for record in &counting {
         let cells = record.series.iter().flat_map(|series| &series.cells);
-        let numbers = cells.filter_map(|cell| Some((*record, cell, cell.ratio?)));
+        let numbers = cells.filter_map(|cell| Some((*record, cell, cell.valid_ratio()?)));
         by_gate.entry(&record.gate).or_default().extend(numbers);
     }
     by_gate.retain(|_, numbers| !numbers.is_empty());
@@ -62,15 +63,8 @@ pub(super) fn render(
         page.push_str("\n### Of no track\n");
         page.push_str(&table(&by_gate, &rest));
     }
-    page.push_str(&newest(&valid));
+    page.push_str(&newest(&counting));
     page
-}
-
-/// Whether the numbers of a record may stand on the page.
-fn is_valid(record: &Record, corrections: &Corrections<'_>) -> bool {
-    !matches!(record.verdict.word, VerdictWord::Void | VerdictWord::Skipped)
-        && !corrections.is_wrong(record)
-        && !named_by_hand(record)
 }
 
 /// The ratios of some gates, newest first, up to the cap; then how many more there are and how to see them.
@@ -99,11 +93,13 @@ fn table(by_gate: &BTreeMap<&str, Vec<Number<'_>>>, gates: &BTreeSet<&str>) -> S
     let more = numbers.len().saturating_sub(ENTRIES);
     if more > 0 {
         let names: Vec<String> = gates.iter().map(|gate| format!("'{gate}'")).collect();
+        let words = ESTABLISHED.map(|word| format!("'{word}'"));
         let _ = write!(
             text,
             "\nand {more} more: `cargo query \"SELECT started_at, gate, cell, subject, reference, metric, ratio, low, high, word, \
-             run FROM cells WHERE gate IN ({}) AND ratio IS NOT NULL ORDER BY started_at DESC\"`\n",
-            names.join(", ")
+             run FROM cells WHERE gate IN ({}) AND word IN ({}) ORDER BY started_at DESC\"`\n",
+            names.join(", "),
+            words.join(", ")
         );
     }
     text
@@ -113,12 +109,13 @@ fn interval(ratio: RatioInterval) -> String {
     format!("{:.3} [{:.3}, {:.3}]", ratio.estimate, ratio.low, ratio.high)
 }
 
-/// The speed numbers of each gate's newest record that has some; the records come newest first.
+/// The speed numbers of each gate's newest record that said PASS or FAIL and has some; the records come newest first.
 fn newest(records: &[&Record]) -> String {
     let mut text = String::from("\n## Newest numbers of gates\n");
     let mut seen: BTreeMap<&str, &Record> = BTreeMap::new();
     let has_speed = |record: &Record| {
-        record.measurements.iter().any(|m| m.metric.is_speed() && m.value.is_some())
+        matches!(record.verdict.word, VerdictWord::Pass | VerdictWord::Fail)
+            && record.measurements.iter().any(|m| m.metric.is_speed() && m.value.is_some())
     };
     for record in records.iter().filter(|record| has_speed(record)) {
         seen.entry(&record.gate).or_insert(record);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::gap::state::may_supersede;
+use crate::gap::takes_back;
 use crate::record::Record;
 use crate::short;
 
@@ -32,9 +32,9 @@ impl<'a> Corrections<'a> {
         self.by.get(record.id.as_str()).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a record was taken back: one that corrects it compared.
+    /// Whether a record was taken back.
     pub(super) fn is_wrong(&self, record: &Record) -> bool {
-        self.of_record(record).iter().any(|correction| may_supersede(correction))
+        self.of_record(record).iter().any(|correction| takes_back(correction, record))
     }
 }
 

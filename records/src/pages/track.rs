@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use super::BENCHMARK;
 use super::markdown::{Corrections, date, link, sources};
 use crate::gap::page::{CELL_LIMIT, GENERATED, capped, entry, format_row, letter};
-use crate::gap::state::{may_supersede, named_by_hand};
-use crate::gap::{Cell, Track};
-use crate::record::Record;
+use crate::gap::state::by_hand;
+use crate::gap::{Cell, Track, takes_back};
+use crate::record::{Record, VerdictWord};
 
 /// How many folders the page lies below the root.
 const DEPTH: usize = 2;
@@ -47,7 +47,7 @@ pub(super) fn render(
     for record in history {
         page.push_str(&row(record, &date(record), &why(record)));
         for correction in corrections.of_record(record) {
-            page.push_str(&insertion(correction));
+            page.push_str(&insertion(correction, record));
         }
     }
     page
@@ -61,11 +61,15 @@ fn row(record: &Record, date: &str, why: &str) -> String {
 }
 
 /// A correction, beside the entry that it corrects.
-fn insertion(correction: &Record) -> String {
-    let what = if may_supersede(correction) {
-        "corrects the entry above"
-    } else {
-        "would correct the entry above, but compared nothing, so it does not"
+fn insertion(correction: &Record, wrong: &Record) -> String {
+    let has_word = matches!(correction.verdict.word, VerdictWord::Pass | VerdictWord::Fail);
+    let what = match (takes_back(correction, wrong), by_hand(correction)) {
+        (true, _) if has_word => "corrects the entry above",
+        (true, _) => "takes the entry above back and puts no word in its place",
+        (false, Some(_)) => "would correct the entry above, but was led by hand, so it does not",
+        (false, None) => {
+            "would correct the entry above, but has no word to put in its place, so it does not"
+        }
     };
     let why = format!("{what}: {}", correction.verdict.reason);
     row(correction, &format!("↳ {}", date(correction)), &why)
@@ -77,8 +81,8 @@ fn why(record: &Record) -> String {
     if !record.verdict.rules.is_empty() {
         why = format!("{}: {why}", record.verdict.rules.join(", "));
     }
-    if named_by_hand(record) {
-        why = format!("(named by hand, decides nothing) {why}");
+    if let Some(how) = by_hand(record) {
+        why = format!("({how}, decides nothing) {why}");
     }
     why
 }

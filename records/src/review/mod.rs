@@ -19,6 +19,7 @@ pub mod chart;
 pub mod history;
 pub mod html;
 pub mod identity;
+mod median;
 pub mod number;
 pub mod page;
 pub mod plot;

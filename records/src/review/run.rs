@@ -1,6 +1,7 @@
 //! From a record and its evidence to a page.
 
 mod cases;
+mod contradicted;
 mod evidence;
 mod parties;
 
@@ -32,14 +33,20 @@ pub struct Findings {
     pub cases: Option<Cases>,
     /// The positions of a gate of whole distributions.
     pub distribution: Option<Distribution>,
-    /// Where the record says otherwise than its evidence gives; empty where both agree.
+    /// Where the record says otherwise than its evidence gives, a sentence each; empty where both agree.
     pub differences: Vec<String>,
     /// Why there is no derivation: a record that is older than its evidence.
     pub underived: Option<String>,
 }
 
-/// The page of a run. `files` is its evidence, verified; `base` leads from the page to the store.
+/// The page of a run. `files` is its evidence, verified; `base` leads from the page to the store. Of a record that its evidence
+/// contradicts it has no word and no number.
 pub fn page(record: &Record, findings: &Findings, files: &[File], base: &str) -> Page {
+    let mut differences = findings.differences.clone();
+    differences.extend(series::contradictions(record, files));
+    if !differences.is_empty() {
+        return contradicted::page(record, &differences, files, base);
+    }
     let mut sections = Vec::new();
     match &record.series {
         Some(found) => sections.extend(series::sections(record, found, files, base)),
@@ -55,23 +62,27 @@ pub fn page(record: &Record, findings: &Findings, files: &[File], base: &str) ->
     sections.push(evidence::section(record, files, base));
     Page {
         title: record.gate.clone(),
-        kicker: format!(
-            "Review of a run of {}, {} UTC",
-            if record.series.is_some() { "a grid" } else { "a gate" },
-            record.opened()
-        ),
+        kicker: kicker(record),
         headline: headline(record, findings),
         sections,
-        footer: format!(
-            "Made from record {} alone and the evidence that it names, each file verified by its SHA-256.",
-            record.id
-        ),
+        footer: footer(record),
     }
+}
+
+fn kicker(record: &Record) -> String {
+    let of = if record.series.is_some() { "a grid" } else { "a gate" };
+    format!("Review of a run of {of}, {} UTC", record.opened())
+}
+
+fn footer(record: &Record) -> String {
+    format!(
+        "Made from record {} alone and the evidence that it names, each file verified by its SHA-256.",
+        record.id
+    )
 }
 
 fn headline(record: &Record, findings: &Findings) -> Headline {
     let word = record.verdict.word;
-    let agrees = findings.differences.is_empty();
     let mut answers = Vec::new();
     let asked = record.series.as_ref().map_or_else(|| findings.asked.clone(), series::asked);
     if !asked.is_empty() {
@@ -88,14 +99,9 @@ fn headline(record: &Record, findings: &Findings) -> Headline {
         answers.push(("What would change it".to_owned(), series::next(found)));
     }
     Headline {
-        // A word that its own evidence contradicts is not printed as one.
-        word: agrees.then(|| word.as_str().to_owned()),
-        tone: if agrees { Tone::of(word.as_str()) } else { Tone::Void },
-        reason: if agrees {
-            record.verdict.reason.clone()
-        } else {
-            findings.differences.join("; ")
-        },
+        word: Some(word.as_str().to_owned()),
+        tone: Tone::of(word.as_str()),
+        reason: record.verdict.reason.clone(),
         answers,
         reproduce: Some(record.reproduce.clone()),
     }
@@ -159,14 +165,11 @@ fn derivation(record: &Record, findings: &Findings) -> Section {
     let mut blocks = Vec::new();
     if let Some(why) = &findings.underived {
         blocks.push(Block::Note(Tone::Open, why.clone()));
-    } else if findings.differences.is_empty() {
+    } else {
         blocks.push(Block::Text(
             "The judge was asked again with the evidence alone, for this page, and said the same word, rules, reason and numbers."
                 .to_owned(),
         ));
-    }
-    for difference in &findings.differences {
-        blocks.push(Block::Note(Tone::Bad, difference.clone()));
     }
     if !findings.order.is_empty() {
         blocks.push(Block::Ladder(findings.order.clone()));

@@ -5,6 +5,7 @@
 //! null arm from `report.json`, what arms have to show from `correct.json`; the page says so where one of them is missing or is of another plan.
 
 mod cells;
+mod contradiction;
 mod correct;
 mod latency;
 mod pairs;
@@ -14,12 +15,14 @@ mod timeline;
 use super::page::{Block, Cell, Section, Table, Tone};
 use super::run::File;
 use crate::record::{CellVerdict, Record, Series};
+pub(super) use contradiction::contradictions;
 use read::Evidence;
 
 /// Its sections.
 pub fn sections(record: &Record, series: &Series, files: &[File], base: &str) -> Vec<Section> {
     let evidence = read::evidence(series, files);
-    let mut sections = vec![cells::section(series, evidence.as_ref().ok())];
+    let mut sections =
+        vec![cells::section(series, as_recorded(record, files), evidence.as_ref().ok())];
     match &evidence {
         Ok(evidence) => {
             sections.push(derivation(series, evidence));
@@ -38,6 +41,18 @@ pub fn sections(record: &Record, series: &Series, files: &[File], base: &str) ->
         }
     }
     sections
+}
+
+/// Whose words these are: no judge of a grid is asked for a page.
+fn as_recorded(record: &Record, files: &[File]) -> String {
+    let held = match File::named(files, "report.json") {
+        Some(_) => "each is that of report.json",
+        None => "report.json is not here, so they were held against nothing",
+    };
+    format!(
+        "These words are as recorded, and no judge was asked again; {held}. `grid recheck {}` derives them from the outcomes.",
+        record.id
+    )
 }
 
 /// What was compared with what, and how often.

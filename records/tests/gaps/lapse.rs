@@ -34,6 +34,52 @@ fn what_may_not_decide_supersedes_nothing() {
     assert_eq!(word(&track(&["tokens"]), &records), Word::Pass);
 }
 
+/// A correction that found no number takes back what was claimed, though it puts nothing in its place; wherever it ran, because
+/// what was wrong then is wrong now. A skip found nothing.
+#[test]
+fn a_void_correction_takes_a_claim_back() {
+    let claimed = record("tokens", 1, Pass);
+    let correcting =
+        |word| Record { supersedes: Some("tokens-1".into()), ..record("tokens", 2, word) };
+    let tokens = track(&["tokens"]);
+    for (correction, expected) in [
+        (old(correcting(Void)), Word::Void),
+        (old(correcting(NotEstablished)), Word::Unverified),
+        (old(record("tokens", 2, Void)), Word::Pass),
+        (old(correcting(Skipped)), Word::Pass),
+    ] {
+        let records = [claimed.clone(), correction];
+        assert_eq!(word(&tokens, &records), expected, "{:?}", records[1].verdict);
+    }
+    // What ran anew and passed is no part of the claim.
+    let records = [claimed, correcting(Void), record("tokens", 3, Pass)];
+    assert_eq!(word(&tokens, &records), Word::Pass);
+}
+
+/// A series judged again from the same runs, as when a gate of its arm came to fail: its FAIL goes with its numbers, and only its.
+#[test]
+fn a_series_that_is_void_when_judged_again_takes_its_own_fail_back() {
+    let series = |plan: &str| {
+        Some(Series {
+            plan_sha256: plan.into(),
+            arms: BTreeMap::new(),
+            machines: vec![],
+            pairs: 4,
+            is_as_declared: true,
+            cells: vec![],
+        })
+    };
+    let slow = Record { series: series("plan"), ..record("speed", 1, Fail) };
+    for (plan, expected) in [("plan", Word::Void), ("another", Word::Fail)] {
+        let void = Record {
+            series: series(plan),
+            supersedes: Some("speed-1".into()),
+            ..record("speed", 2, Void)
+        };
+        assert_eq!(word(&track(&["speed"]), &[slow.clone(), void]), expected, "{plan}");
+    }
+}
+
 /// A PASS speaks of the checkpoint and the inputs it was made with, and of no others.
 #[test]
 fn a_word_lapses_when_checkpoint_or_inputs_change() {

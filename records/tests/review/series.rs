@@ -19,6 +19,16 @@ const CELLS: [(&str, u32); 3] = [("c1", 1), ("c8", 8), ("c32", 32)];
 /// Arms with their speed.
 const ARMS: [(&str, f64); 3] = [("main", 1.0), ("change", 1.06), ("main-null", 1.0)];
 
+/// What is said of c1 and c8; c32 is void.
+const RATIOS: [RatioInterval; 2] = [
+    RatioInterval { estimate: 1.0601, low: 1.0532, high: 1.0668 },
+    RatioInterval { estimate: 1.058, low: 0.996, high: 1.103 },
+];
+const MEDIANS: [Medians; 2] = [
+    Medians { subject: 1060.5, reference: 1000.25 },
+    Medians { subject: 4755.5, reference: 4491.0 },
+];
+
 /// A number in (-1, 1) from a counter: SplitMix64, so that neighbours have nothing in common.
 fn wobble(at: u64) -> f64 {
     let mut mixed = at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -27,6 +37,9 @@ fn wobble(at: u64) -> f64 {
     mixed ^= mixed >> 31;
     (mixed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
+
+/// The pair of equals at c1 whose clocks are apart.
+pub(crate) const NULL_APART: u64 = 4;
 
 /// Whether the clocks of a pair at c8 are apart.
 fn is_apart(block: u64) -> bool {
@@ -44,14 +57,14 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
         "sessions": 1, "looks": [pairs], "alpha": 0.05, "legs": legs,
     });
     let file = |name: &str, value: &Value| {
-        let text = records::canonical::canonical_json(value).unwrap().into_bytes();
+        let text = canonical(value);
         let bytes = if name == OUTCOMES { compressed(&text) } else { text };
         File { name: name.into(), bytes, href: format!("../records/evidence/{name}") }
     };
     let files = vec![
         file("plan.json", &plan),
         file(OUTCOMES, &Value::Object(outcomes)),
-        file("report.json", &report(pairs)),
+        file("report.json", &report(&sha256_hex(&canonical(&plan)), pairs)),
         file("correct.json", &correct()),
     ];
     let said =
@@ -63,8 +76,9 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
     record.verdict = Verdict {
         word: VerdictWord::Void,
         rules: vec!["V-FAILED".into()],
-        reason: "the gravest of 3 words is VOID".into(),
+        reason: "3 words: 1 IMPROVED, 1 INCONCLUSIVE, 1 VOID".into(),
     };
+    record.compared = 2;
     record.measurements.clear();
     record.reproduce = "cargo grid run ab-attention".into();
     record.series = Some(Series {
@@ -78,17 +92,21 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
     (record, files)
 }
 
-fn compressed(text: &[u8]) -> Vec<u8> {
+fn canonical(value: &Value) -> Vec<u8> {
+    records::canonical::canonical_json(value).unwrap().into_bytes()
+}
+
+pub(crate) fn compressed(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
 }
 
-/// One arm has passed its gate, against the other stands a sentence.
+/// One arm has passed its gate, against one that was not run stands a sentence.
 fn correct() -> Value {
     json!({
         "certificates": [{ "arm": "main", "passed": { "tiny": "20261202T101112Z-tiny-0123456789ab" } }],
-        "standing": { "change": [{ "rule": "V-CORRECT", "reason": format!("change: tiny is FAIL {HOSTILE}") }] },
+        "standing": { "left-out": [{ "rule": "V-CORRECT", "reason": format!("left-out: tiny is FAIL {HOSTILE}") }] },
     })
 }
 
@@ -113,7 +131,8 @@ fn legs(pairs: u64) -> (Vec<Value>, Map<String, Value>) {
 fn outcome(at: u64, (cell, concurrency): (&str, u32), block: u64, arm: &str, speed: f64) -> Value {
     let concurrency = f64::from(concurrency);
     let noise = 1.0 + 0.012 * wobble(at);
-    let apart = cell == "c8" && arm == "change" && is_apart(block);
+    let apart = cell == "c8" && arm == "change" && is_apart(block)
+        || cell == "c1" && arm == "main-null" && block == NULL_APART;
     let clock = 2470.0 * if apart { 0.975 } else { 1.0 + 0.001 * wobble(at + 9) };
     let tpot = 11.0 * (1.0 + concurrency / 24.0) / speed * noise;
     let violations = if cell == "c32" && block == 2 && arm == "change" {
@@ -132,15 +151,18 @@ fn outcome(at: u64, (cell, concurrency): (&str, u32), block: u64, arm: &str, spe
     })
 }
 
-fn report(pairs: u64) -> Value {
+fn report(plan_sha256: &str, pairs: u64) -> Value {
     let discarded: Vec<Value> = (1..=pairs)
         .filter(|block| is_apart(*block))
         .map(
             |block| json!({ "block": block, "clock_mean_off": -0.025, "clock_median_off": -0.025 }),
         )
         .collect();
-    let compared = |discarded: &[Value]| {
+    let compared = |word: &str, discarded: &[Value], ratio: RatioInterval, medians: Medians| {
+        let interval = json!({ "estimate": ratio.estimate.ln(), "lower": ratio.low.ln(), "upper": ratio.high.ln() });
         json!({ "compared": {
+            "word": word, "time": { "primary": interval }, "deciding": interval,
+            "described": { "values": [[medians.reference, medians.subject]] },
             "discarded": discarded, "null": { "estimate": 0.0, "lower": -0.004, "upper": 0.004 },
         } })
     };
@@ -150,27 +172,33 @@ fn report(pairs: u64) -> Value {
             "metric": "output_tokens_per_s", "judged": judged,
         })
     };
-    json!({ "verdicts": [
-        judged("c1", compared(&[])), judged("c8", compared(&discarded)), judged("c32", json!({ "void": [] })),
+    let broken = json!([{ "rule": "V-FAILED", "reason": "1 of 96 requests did not end well" }]);
+    json!({ "plan_sha256": plan_sha256, "verdicts": [
+        judged("c1", compared("IMPROVED", &[], RATIOS[0], MEDIANS[0])),
+        judged("c8", compared("INCONCLUSIVE", &discarded, RATIOS[1], MEDIANS[1])),
+        judged("c32", json!({ "void": broken })),
     ] })
 }
 
 fn cells(pairs: u64) -> Vec<CellVerdict> {
     let apart = (1..=pairs).filter(|block| is_apart(*block)).count() as u64;
-    let ratio = |estimate, low, high| Some(RatioInterval { estimate, low, high });
-    let cell = |place: usize, word: &str, ratio, rules: &[&str], reason: &str| CellVerdict {
-        cell: CELLS[place].0.into(),
-        concurrency: CELLS[place].1,
-        subject: "change".into(),
-        reference: "main".into(),
-        metric: "output_tokens_per_s".into(),
-        word: word.into(),
-        ratio,
-        medians: (place == 0).then_some(Medians { subject: 1060.5, reference: 1000.25 }),
-        answers: Some("96/96 answers equal".into()),
-        rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
-        reason: reason.into(),
-    };
+    let cell =
+        |place: usize, word: &str, figures: &str, rules: &[&str], reason: &str| CellVerdict {
+            cell: CELLS[place].0.into(),
+            concurrency: CELLS[place].1,
+            subject: "change".into(),
+            reference: "main".into(),
+            metric: "output_tokens_per_s".into(),
+            word: word.into(),
+            ratio: RATIOS.get(place).copied(),
+            medians: MEDIANS.get(place).copied(),
+            answers: Some("96/96 answers equal".into()),
+            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+            reason: format!(
+                "{} output_tokens_per_s change/main: {word} {figures}{reason}",
+                CELLS[place].0
+            ),
+        };
     let few = format!(
         "{apart} pairs DISCARDED, clocks apart, {} are left; next: hold the clocks equal, then a new series",
         pairs - apart
@@ -181,11 +209,11 @@ fn cells(pairs: u64) -> Vec<CellVerdict> {
         cell(
             0,
             "IMPROVED",
-            ratio(1.0601, 1.0532, 1.0668),
+            "1.0601 [1.0532, 1.0668] ",
             &[],
             "the interval lies above what equals show",
         ),
-        cell(1, "INCONCLUSIVE", ratio(1.058, 0.996, 1.103), &[], &few),
-        cell(2, "VOID", None, &["V-FAILED"], failed),
+        cell(1, "INCONCLUSIVE", "1.0580 [0.9960, 1.1030] ", &[], &few),
+        cell(2, "VOID", "", &["V-FAILED"], failed),
     ]
 }

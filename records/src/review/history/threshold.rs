@@ -1,5 +1,7 @@
 //! The threshold of a number from its own history. Nothing is decided by it: it says where to look.
 
+use crate::review::median::median;
+
 /// Earlier values that a threshold needs.
 pub const FEWEST: usize = 5;
 /// Standard deviations of a normal distribution that a median absolute deviation is multiplied up to.
@@ -23,25 +25,15 @@ impl Threshold {
         if earlier.len() < FEWEST || !earlier.iter().all(|value| value.is_finite()) {
             return None;
         }
-        let median = middle(earlier.to_vec());
-        let deviations = earlier.iter().map(|value| (value - median).abs()).collect();
-        Some(Self { median, half_width: DEVIATIONS * CONSISTENCY * middle(deviations) })
+        let middle = median(earlier)?;
+        let deviations: Vec<f64> = earlier.iter().map(|value| (value - middle).abs()).collect();
+        let half_width = DEVIATIONS * CONSISTENCY * median(&deviations)?;
+        Some(Self { median: middle, half_width })
     }
 
     /// Whether a value lies within; what is no number does not.
     pub fn holds(&self, value: f64) -> bool {
         (value - self.median).abs() <= self.half_width
-    }
-}
-
-/// The middle one; the mean of the two middle ones for an even count.
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[half - 1], values[half])
-    } else {
-        values[half]
     }
 }
 

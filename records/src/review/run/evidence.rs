@@ -26,6 +26,24 @@ impl File {
 }
 
 pub(super) fn section(record: &Record, files: &[File], base: &str) -> Section {
+    let mut blocks = listed(record, files, base);
+    for file in files.iter().filter(|file| file.bytes.len() <= EMBEDDED) {
+        if let Some(text) = readable(file) {
+            blocks.push(Fold::closed(file.name.clone(), vec![Block::Code(text)]));
+        }
+    }
+    let lead = "Every file that is here was read and matched with its hash for this page.";
+    Section::new("evidence", "Evidence", Some(lead), blocks)
+}
+
+/// The command that derives the word again.
+pub(super) fn derived_by(record: &Record) -> String {
+    let program = if record.series.is_some() { "grid" } else { "gate" };
+    format!("{program} recheck {}", record.id)
+}
+
+/// The files by name and hash, without what is in them.
+pub(super) fn listed(record: &Record, files: &[File], base: &str) -> Vec<Block> {
     let mut table = Table::new("Evidence", &["file", "size#", "SHA-256"]);
     for entry in &record.evidence {
         let name = Cell::code(&entry.name);
@@ -42,19 +60,11 @@ pub(super) fn section(record: &Record, files: &[File], base: &str) -> Section {
         blocks.push(Block::Table(table));
     }
     let path = format!("runs/{}.json", record.id);
-    let mut facts = vec![("record".to_owned(), Cell::code(&path).to(format!("{base}{path}")))];
-    if record.series.is_none() {
-        let command = Cell::code(format!("gate recheck {}", record.id));
-        facts.push(("derive again".to_owned(), command));
-    }
-    blocks.push(Block::Facts(facts));
-    for file in files.iter().filter(|file| file.bytes.len() <= EMBEDDED) {
-        if let Some(text) = readable(file) {
-            blocks.push(Fold::closed(file.name.clone(), vec![Block::Code(text)]));
-        }
-    }
-    let lead = "Every file that is here was read and matched with its hash for this page.";
-    Section::new("evidence", "Evidence", Some(lead), blocks)
+    blocks.push(Block::Facts(vec![
+        ("record".to_owned(), Cell::code(&path).to(format!("{base}{path}"))),
+        ("derive again".to_owned(), Cell::code(derived_by(record))),
+    ]));
+    blocks
 }
 
 /// The text of a file that is one; JSON on one line is laid out.

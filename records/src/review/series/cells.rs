@@ -6,7 +6,8 @@ use crate::record::Series;
 use crate::review::number::{digits, percent_off};
 use crate::review::page::{Block, Cell, Fold, Section, Table, Tone};
 
-pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
+/// `whose` says whose words they are.
+pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence>) -> Section {
     let mut table = Table::new(
         "Every word, in the order of cells, comparisons and axes",
         &[
@@ -44,8 +45,8 @@ pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
             Cell::code(cell.rules.join(" ")),
         ]);
     }
-    let mut blocks = vec![Block::Table(table)];
-    let mut open: Vec<_> = series.cells.iter().filter(|cell| !is_established(&cell.word)).collect();
+    let mut blocks = vec![Block::Note(Tone::Plain, whose), Block::Table(table)];
+    let mut open: Vec<_> = series.cells.iter().filter(|cell| !cell.is_established()).collect();
     open.sort_by_key(|cell| std::cmp::Reverse(gravity(&cell.word)));
     let notes = open.into_iter().map(|cell| {
         Block::Note(
@@ -63,7 +64,7 @@ pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
         blocks.extend(discarded(series, evidence));
         blocks.extend(broken(evidence));
     }
-    let established = series.cells.iter().filter(|cell| is_established(&cell.word));
+    let established = series.cells.iter().filter(|cell| cell.is_established());
     let lines: Vec<Block> = established
         .map(|cell| Block::Text(format!("{} is {}: {}", name(cell), cell.word, told(cell))))
         .collect();
@@ -76,10 +77,6 @@ pub(super) fn section(series: &Series, evidence: Option<&Evidence>) -> Section {
     let lead =
         "Ratios are turned so that above 1 is better. Where a rule fired there is no number.";
     Section::new("words", "What is said", Some(lead), blocks)
-}
-
-fn is_established(word: &str) -> bool {
-    !matches!(word, "VOID" | "INCONCLUSIVE" | "SKIPPED")
 }
 
 /// Pairs whose clocks were apart.

@@ -2,6 +2,7 @@
 
 use super::read::Evidence;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
+use crate::review::median::median;
 use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Section, Table};
 
@@ -14,7 +15,7 @@ pub(super) fn section(evidence: &Evidence) -> Option<Section> {
         .into_iter()
         .filter_map(|(metric, id, title)| figure(evidence, metric, id, title))
         .collect();
-    let lead = "Medians over the measured legs of each arm. Absolute values stand even where no ratio is said.";
+    let lead = "Medians over the measured legs of each arm that broke no rule. Absolute values stand even where no ratio is said.";
     (!figures.is_empty()).then(|| {
         Section::new("latency", "Latency by concurrency", Some(lead), vec![Block::Beside(figures)])
     })
@@ -31,15 +32,13 @@ fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Fi
                 .legs
                 .iter()
                 .filter(|leg| leg.cell == cell.id && leg.arm == arm && leg.role == "measured");
-            let mut values: Vec<f64> =
-                legs.filter_map(|leg| evidence.outcomes.get(&leg.id)?.metric(metric)).collect();
-            values.sort_unstable_by(f64::total_cmp);
-            let Some(median) = values.get(values.len() / 2) else { continue };
-            points.push((f64::from(cell.concurrency), *median));
+            let values: Vec<f64> = legs.filter_map(|leg| evidence.value(leg, metric)).collect();
+            let Some(median) = median(&values) else { continue };
+            points.push((f64::from(cell.concurrency), median));
             table.rows.push(vec![
                 Cell::new(arm),
                 Cell::new(cell.concurrency.to_string()),
-                Cell::new(digits(*median)),
+                Cell::new(digits(median)),
                 Cell::new(values.len().to_string()),
             ]);
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::name;
-use super::read::{Discard, Evidence, Interval, Leg, Outcome};
+use super::read::{Evidence, Interval, Leg, Outcome};
 use crate::record::{CellVerdict, Series};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
+use crate::review::median::median;
 use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Fold, Section, Table, Tone};
 
@@ -16,7 +17,8 @@ const OPEN: usize = 2;
 struct Pair {
     block: u64,
     at_s: f64,
-    ratio: f64,
+    /// `None` of a DISCARD: its clocks lie apart, so that both values stand and their ratio does not.
+    ratio: Option<f64>,
     reference: f64,
     subject: f64,
 }
@@ -28,25 +30,26 @@ pub(super) fn section(series: &Series, evidence: &Evidence) -> Option<Section> {
         if pairs.is_empty() {
             continue;
         }
-        let legs = Block::Figure(Box::new(ecdf(cell, evidence, place)));
+        let legs = ecdf(cell, evidence, place).map(|figure| Block::Figure(Box::new(figure)));
         let inner = if cell.rules.is_empty() {
             let null = &evidence.plan.null;
             let nulls = self::pairs(evidence, cell, &null.of, &null.twin);
             let ratios = vec![
-                timed(cell, evidence, &pairs, &nulls, place),
+                timed(cell, &pairs, &nulls, place),
                 null_arm(cell, evidence, &pairs, &nulls, place),
             ];
-            vec![Block::Beside(ratios), legs]
+            [Some(Block::Beside(ratios)), legs]
         } else {
             // Where a rule fired there is no ratio: not of the whole, and not of a pair.
             let told = format!(
-                "{} fired: no ratio is drawn. The legs stand as they were measured.",
+                "{} fired: no ratio is drawn. Legs that broke no rule stand as they were measured.",
                 cell.rules.join(", ")
             );
-            vec![Block::Note(Tone::Void, told), legs]
+            [Some(Block::Note(Tone::Void, told)), legs]
         };
         let summary = format!("{}: {}, {} pairs", name(cell), cell.word, pairs.len());
-        blocks.push(Block::Fold(Fold { summary, open: place < OPEN, blocks: inner }));
+        let parts = inner.into_iter().flatten().collect();
+        blocks.push(Block::Fold(Fold { summary, open: place < OPEN, blocks: parts }));
     }
     let lead = "Each mark is one pair: the subject's run over the reference's beside it in time, turned so that above 1 is better.";
     (!blocks.is_empty()).then(|| Section::new("pairs", "Pair by pair", Some(lead), blocks))
@@ -66,10 +69,12 @@ fn runs<'e>(
 fn pairs(evidence: &Evidence, cell: &CellVerdict, reference: &str, subject: &str) -> Vec<Pair> {
     let turned = evidence.plan.is_turned(&cell.metric);
     let subjects = runs(evidence, &cell.cell, subject);
-    let pair = |(block, (_, outcome)): (u64, (&Leg, &Outcome))| {
-        let (_, beside) = subjects.get(&block)?;
-        let (reference, subject) = (outcome.metric(&cell.metric)?, beside.metric(&cell.metric)?);
+    let pair = |(block, (leg, outcome)): (u64, (&Leg, &Outcome))| {
+        let (other, beside) = subjects.get(&block)?;
+        let value = |leg| evidence.value(leg, &cell.metric);
+        let (reference, subject) = (value(leg)?, value(other)?);
         let ratio = if turned { reference / subject } else { subject / reference };
+        let ratio = Some(ratio).filter(|_| !beside.is_apart(outcome));
         Some(Pair { block, at_s: outcome.at_s.min(beside.at_s), ratio, reference, subject })
     };
     let mut pairs: Vec<Pair> =
@@ -80,12 +85,27 @@ fn pairs(evidence: &Evidence, cell: &CellVerdict, reference: &str, subject: &str
 
 /// One scale for both, so that the eye may compare them.
 fn scale(pairs: &[Pair], nulls: &[Pair]) -> Axis {
-    let ratios = pairs.iter().chain(nulls).map(|pair| pair.ratio).chain([1.0]);
+    let ratios = pairs.iter().chain(nulls).filter_map(|pair| pair.ratio).chain([1.0]);
     Axis::around("ratio, above 1 is better", ratios, 0.12)
 }
 
-fn points(pairs: &[Pair], wanted: impl Fn(&Pair) -> bool) -> Vec<(f64, f64)> {
-    pairs.iter().filter(|pair| wanted(pair)).map(|pair| (pair.at_s / 60.0, pair.ratio)).collect()
+/// The pairs of which there is a ratio as marks, and those that are DISCARD at the foot of the scale, by their time alone.
+fn marks(name: &str, hue: Hue, mark: Mark, pairs: &[Pair], scale: &Axis) -> Vec<Layer> {
+    let ratios = pairs.iter().filter_map(|pair| Some((pair.at_s / 60.0, pair.ratio?))).collect();
+    let foot = scale.range.0 + (scale.range.1 - scale.range.0) * 0.03;
+    let apart = pairs.iter().filter(|pair| pair.ratio.is_none());
+    let apart: Vec<(f64, f64)> = apart.map(|pair| (pair.at_s / 60.0, foot)).collect();
+    let mut layers = vec![Layer::new(name, hue, Shape::Marks(mark, ratios))];
+    if !apart.is_empty() {
+        let name = "DISCARD: clocks apart, no ratio";
+        layers.push(Layer::new(name, Hue::Orange, Shape::Marks(Mark::Bar, apart)));
+    }
+    layers
+}
+
+/// How many pairs are DISCARD.
+fn discarded(pairs: &[Pair]) -> usize {
+    pairs.iter().filter(|pair| pair.ratio.is_none()).count()
 }
 
 fn minutes(pairs: &[Pair], nulls: &[Pair]) -> Axis {
@@ -97,20 +117,7 @@ fn minutes(pairs: &[Pair], nulls: &[Pair]) -> Axis {
 }
 
 /// The pairs of a comparison with the interval that decides.
-fn timed(
-    cell: &CellVerdict,
-    evidence: &Evidence,
-    pairs: &[Pair],
-    nulls: &[Pair],
-    place: usize,
-) -> Figure {
-    let discarded: Vec<u64> = evidence
-        .compared::<Vec<Discard>>(cell, "discarded")
-        .unwrap_or_default()
-        .iter()
-        .map(|discard| discard.block)
-        .collect();
-    let is_discarded = |pair: &Pair| discarded.contains(&pair.block);
+fn timed(cell: &CellVerdict, pairs: &[Pair], nulls: &[Pair], place: usize) -> Figure {
     let mut layers = Vec::new();
     // Only the record may say a ratio: where a rule fired it has none, and none is drawn.
     if let Some(ratio) = cell.ratio {
@@ -122,23 +129,8 @@ fn timed(
         ));
     }
     layers.push(Layer::new("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
-    layers.push(Layer::new(
-        "pair",
-        Hue::Blue,
-        Shape::Marks(Mark::Dot, points(pairs, |pair| !is_discarded(pair))),
-    ));
-    // Both values of such a pair stand, their ratio does not: only its time is marked, at the foot.
-    let foot = scale(pairs, nulls).range;
-    let foot = foot.0 + (foot.1 - foot.0) * 0.03;
-    let apart: Vec<(f64, f64)> =
-        points(pairs, is_discarded).into_iter().map(|(minute, _)| (minute, foot)).collect();
-    if !apart.is_empty() {
-        layers.push(Layer::new(
-            "DISCARD: clocks apart, no ratio",
-            Hue::Orange,
-            Shape::Marks(Mark::Bar, apart),
-        ));
-    }
+    let y = scale(pairs, nulls);
+    layers.extend(marks("pair", Hue::Blue, Mark::Dot, pairs, &y));
     let said = cell.ratio.map_or_else(
         || format!("{}: no ratio is said", cell.word),
         |ratio| {
@@ -156,10 +148,10 @@ fn timed(
             pairs.len(),
             cell.metric,
             cell.cell,
-            discarded.len()
+            discarded(pairs)
         ),
-        chart: Chart { x: minutes(pairs, nulls), y: scale(pairs, nulls), layers },
-        table: table(pairs, &discarded, &cell.reference, &cell.subject),
+        chart: Chart { x: minutes(pairs, nulls), y, layers },
+        table: table(pairs, &cell.reference, &cell.subject),
     }
 }
 
@@ -179,65 +171,63 @@ fn null_arm(
         layers.push(Layer::new("interval", Hue::Faint, Shape::Band(low, high)));
     }
     layers.push(Layer::new("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
-    layers.push(Layer::new(
-        "pair of equals",
-        Hue::Green,
-        Shape::Marks(Mark::Cross, points(nulls, |_| true)),
-    ));
+    let y = scale(pairs, nulls);
+    layers.extend(marks("pair of equals", Hue::Green, Mark::Cross, nulls, &y));
     let said =
         ends.map_or_else(String::new, |(low, high)| format!(", interval {low:.4} to {high:.4}"));
     Figure {
         id: format!("null-{place}"),
         title: "Null arm: the same against itself".to_owned(),
         description: format!(
-            "{} pairs of {} over {}{said}: what the set-up shows between equals.",
+            "{} pairs of {} over {}{said}: what the set-up shows between equals. {} are DISCARD.",
             nulls.len(),
             null.twin,
-            null.of
+            null.of,
+            discarded(nulls)
         ),
-        chart: Chart { x: minutes(pairs, nulls), y: scale(pairs, nulls), layers },
-        table: table(nulls, &[], &null.of, &null.twin),
+        chart: Chart { x: minutes(pairs, nulls), y, layers },
+        table: table(nulls, &null.of, &null.twin),
     }
 }
 
-fn table(pairs: &[Pair], discarded: &[u64], reference: &str, subject: &str) -> Table {
+fn table(pairs: &[Pair], reference: &str, subject: &str) -> Table {
     let titles = [format!("{reference}#"), format!("{subject}#")];
     let mut table = Table::new(
         "Pairs in order of time",
         &["pair#", "began, s#", &titles[0], &titles[1], "ratio#", ""],
     );
     for pair in pairs {
-        let is_discarded = discarded.contains(&pair.block);
         table.rows.push(vec![
             Cell::new(pair.block.to_string()),
             Cell::new(format!("{:.0}", pair.at_s)),
             Cell::new(digits(pair.reference)),
             Cell::new(digits(pair.subject)),
-            Cell::new(if is_discarded { "–".to_owned() } else { format!("{:.4}", pair.ratio) }),
-            if is_discarded { Cell::word("DISCARD") } else { Cell::default() },
+            Cell::new(pair.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.4}"))),
+            if pair.ratio.is_none() { Cell::word("DISCARD") } else { Cell::default() },
         ]);
     }
     table
 }
 
-/// The legs of all arms at a cell, as shares at or below a value.
-fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Figure {
+/// The legs of all arms at a cell that broke no rule, as shares at or below a value; none where there is no such leg.
+fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Option<Figure> {
     let mut layers = Vec::new();
     let mut table = Table::new("Legs", &["arm", "legs#", "least#", "median#", "largest#"]);
     let mut all = Vec::new();
     for (at, arm) in evidence.plan.arms().into_iter().enumerate() {
         let mut values: Vec<f64> = runs(evidence, &cell.cell, arm)
             .values()
-            .filter_map(|(_, outcome)| outcome.metric(&cell.metric))
+            .filter_map(|(leg, _)| evidence.value(leg, &cell.metric))
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let (Some(least), Some(largest)) = (values.first(), values.last()) else { continue };
+        let ends = (values.first(), median(&values), values.last());
+        let (Some(least), Some(middle), Some(largest)) = ends else { continue };
         let number = |value: f64| Cell::new(digits(value));
         table.rows.push(vec![
             Cell::new(arm),
             Cell::new(values.len().to_string()),
             number(*least),
-            number(values[values.len() / 2]),
+            number(middle),
             number(*largest),
         ]);
         let share = |rank: usize| rank as f64 / values.len() as f64;
@@ -249,15 +239,18 @@ fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Figure {
         layers.push(Layer::new(arm, Hue::arm(at), Shape::Line { dashed, points: steps.collect() }));
         all.extend(values);
     }
-    Figure {
+    let figure = Figure {
         id: format!("ecdf-{place}"),
         title: format!("Every leg of {}: {}", cell.cell, cell.metric),
-        description: "The share of legs of each arm at or below a value; arms that are the same lie on each other.".to_owned(),
+        description: "The share of legs of each arm at or below a value, without those that broke a rule; arms that are the same \
+                      lie on each other."
+            .to_owned(),
         chart: Chart {
             x: Axis::around(&cell.metric, all, 0.05),
             y: Axis { range: (0.0, 1.0), ..Axis::around("share of legs", [], 0.0) },
             layers,
         },
         table,
-    }
+    };
+    (!figure.table.rows.is_empty()).then_some(figure)
 }

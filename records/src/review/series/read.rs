@@ -84,9 +84,21 @@ pub(super) struct Violation {
     pub(super) reason: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 pub(super) struct Clock {
     pub(super) mean: f64,
+    pub(super) median: f64,
+}
+
+/// V-CLOCK-OFF: the most, in percent, by which the mean or the median clock of two legs may differ for a ratio of them.
+const CLOCK_OFF_PERCENT: f64 = 1.0;
+
+impl Clock {
+    /// Whether a ratio of the two legs would not be the clock's. A clock that is no number is near none.
+    fn is_near(self, other: Self) -> bool {
+        let is_near = |a: f64, b: f64| 100.0 * (a / b - 1.0).abs() <= CLOCK_OFF_PERCENT;
+        is_near(self.mean, other.mean) && is_near(self.median, other.median)
+    }
 }
 
 #[derive(Deserialize)]
@@ -188,18 +200,47 @@ impl Plan {
 }
 
 impl Outcome {
-    /// A metric, where the leg ended well and has one that is a positive number.
-    pub(super) fn metric(&self, name: &str) -> Option<f64> {
+    /// A metric, where the leg ended well, broke no rule and has one that is a positive number.
+    fn metric(&self, name: &str) -> Option<f64> {
         match &self.ended {
-            Ended::Measured(metrics) => {
+            Ended::Measured(metrics) if self.violations.is_empty() => {
                 metrics.get(name).copied().filter(|value| value.is_finite() && *value > 0.0)
             }
-            Ended::Failed(_) | Ended::Skipped(_) => None,
+            Ended::Measured(_) | Ended::Failed(_) | Ended::Skipped(_) => None,
         }
+    }
+
+    /// Why a leg that was begun is no number: the rules that it broke, or that it failed.
+    pub(super) fn broke(&self) -> Option<String> {
+        match &self.ended {
+            Ended::Failed(_) => Some("failed".to_owned()),
+            Ended::Measured(_) if !self.violations.is_empty() => {
+                let mut rules: Vec<&str> =
+                    self.violations.iter().map(|found| found.rule.as_str()).collect();
+                rules.sort_unstable();
+                rules.dedup();
+                Some(rules.join(", "))
+            }
+            Ended::Measured(_) | Ended::Skipped(_) => None,
+        }
+    }
+
+    /// Whether the clocks of two legs were seen and lie too far apart for a ratio.
+    pub(super) fn is_apart(&self, other: &Self) -> bool {
+        self.clock.zip(other.clock).is_some_and(|(clock, other)| !clock.is_near(other))
     }
 }
 
 impl Evidence {
+    /// A metric of a leg. A leg that broke a rule is no number, nor is any of an arm against which a rule stands.
+    pub(super) fn value(&self, leg: &Leg, metric: &str) -> Option<f64> {
+        let standing = self.correctness.as_ref().and_then(|found| found.standing.get(&leg.arm));
+        if standing.is_some_and(|broken| !broken.is_empty()) {
+            return None;
+        }
+        self.outcomes.get(&leg.id)?.metric(metric)
+    }
+
     /// A part of what the judge said of a word, where it compared and the part is there.
     pub(super) fn compared<T: DeserializeOwned>(&self, cell: &CellVerdict, key: &str) -> Option<T> {
         let is = |judged: &&Judged| {

@@ -1,5 +1,7 @@
 //! The clock under the legs, in order of time.
 
+use std::collections::BTreeMap;
+
 use super::read::Evidence;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
 use crate::review::number::digits;
@@ -12,7 +14,7 @@ pub(super) fn section(evidence: &Evidence) -> Section {
     let block = figure(evidence, &by_arm(evidence)).unwrap_or_else(|| {
         Block::Text("No clock was seen while the legs ran: none is drawn, and no ratio is corrected by one.".to_owned())
     });
-    let lead = "Every leg in order of time, whichever arm ran.";
+    let lead = "Every leg in order of time, whichever arm ran. One that broke a rule is marked at the foot and has no value.";
     Section::new("clocks", "The clock", Some(lead), vec![block])
 }
 
@@ -22,11 +24,23 @@ fn by_arm(evidence: &Evidence) -> Vec<Vec<Point>> {
         let legs = evidence.plan.legs.iter().filter(|leg| leg.arm == arm);
         let found = legs.filter_map(|leg| {
             let outcome = evidence.outcomes.get(&leg.id)?;
-            Some((outcome.at_s / 60.0, outcome.clock.as_ref()?.mean))
+            let clock = outcome.clock.filter(|_| outcome.broke().is_none())?;
+            Some((outcome.at_s / 60.0, clock.mean))
         });
         found.collect()
     };
     evidence.plan.arms().into_iter().map(points).collect()
+}
+
+/// When legs that broke a rule began, in minutes, by the rules.
+fn broken(evidence: &Evidence) -> BTreeMap<String, Vec<f64>> {
+    let mut broken: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for outcome in evidence.plan.legs.iter().filter_map(|leg| evidence.outcomes.get(&leg.id)) {
+        if let Some(rules) = outcome.broke() {
+            broken.entry(rules).or_default().push(outcome.at_s / 60.0);
+        }
+    }
+    broken
 }
 
 fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
@@ -54,11 +68,27 @@ fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
         ]);
         layers.push(Layer::new(arm, Hue::arm(at), Shape::Marks(Mark::arm(at), points.clone())));
     }
+    let y = Axis::around(
+        "mean busy clock, MHz or spin steps per µs",
+        all.iter().map(|point| point.1),
+        0.12,
+    );
+    let broken = broken(evidence);
+    let told = |(rules, minutes): (&String, &Vec<f64>)| {
+        format!(" Legs without a value, {rules}: {}.", minutes.len())
+    };
+    let told: String = broken.iter().map(told).collect();
+    let foot = y.range.0 + (y.range.1 - y.range.0) * 0.03;
+    for (rules, minutes) in &broken {
+        let marks = minutes.iter().map(|minute| (*minute, foot)).collect();
+        let name = format!("{rules}: no value");
+        layers.push(Layer::new(&name, Hue::Orange, Shape::Marks(Mark::Bar, marks)));
+    }
     Some(Block::Figure(Box::new(Figure {
         id: "clock".to_owned(),
         title: title.to_owned(),
         description: format!(
-            "{} legs, from {} to {}. A pair whose arms lie more than 1 % apart here is a DISCARD.",
+            "{} legs, from {} to {}. A pair whose arms lie more than 1 % apart here is a DISCARD.{told}",
             all.len(),
             digits(lowest),
             digits(highest)
@@ -66,14 +96,10 @@ fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
         chart: Chart {
             x: Axis::around(
                 "minutes since the series began",
-                all.iter().map(|point| point.0),
+                all.iter().map(|point| point.0).chain(broken.into_values().flatten()),
                 0.02,
             ),
-            y: Axis::around(
-                "mean busy clock, MHz or spin steps per µs",
-                all.iter().map(|point| point.1),
-                0.12,
-            ),
+            y,
             layers,
         },
         table,

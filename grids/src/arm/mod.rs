@@ -104,7 +104,7 @@ pub enum ArmError {
         engine: String,
     },
     /// The checkpoint is declared and not here.
-    #[error("{checkpoint} is not here: `gate checkpoint fetch {checkpoint}`")]
+    #[error("{checkpoint} is not here: `gate fetch {checkpoint}`")]
     NoCheckpoint {
         /// The checkpoint.
         checkpoint: String,

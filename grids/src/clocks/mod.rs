@@ -9,6 +9,7 @@
 //! | [`cpu`] | stolen time, pressure, load, context switches |
 //! | [`process`] | who else keeps the machine busy |
 //! | [`memory`] | what is available, and the page cache of files |
+//! | [`rest`] | a server that winds down, waited for |
 //! | [`window`] | all of it around one leg |
 //! | [`bound`] | every bound, with its source |
 //! | [`judge`] | the rules, pure |
@@ -20,5 +21,6 @@ pub mod gpu;
 pub mod judge;
 pub mod memory;
 pub mod process;
+pub mod rest;
 pub mod spin;
 pub mod window;

@@ -8,7 +8,7 @@ use crate::clocks::cpu::Counters;
 use crate::clocks::gpu::{Recording, Sampler};
 use crate::clocks::memory::available_kib;
 use crate::clocks::process::{Census, Foreign};
-use crate::clocks::spin;
+use crate::clocks::{rest, spin};
 
 /// How long ago the spin between two legs may have ended: what a plan does between them takes less.
 const FRESH: Duration = Duration::from_millis(500);
@@ -85,6 +85,7 @@ impl Open {
         let census = self.census.zip(Census::take());
         let foreign = census.map(|(before, after)| after.foreign_since(&before, ours));
         let available_after_kib = available_kib();
+        rest::wait();
         Window {
             spins: vec![self.spin, spin::sample(spin::SAMPLES, spin::SAMPLE)],
             before: self.before,

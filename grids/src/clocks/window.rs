@@ -108,7 +108,8 @@ mod tests {
         let now = Instant::now();
         assert_eq!(of(&[1.0, 1.04], now).fresh(), Some(vec![1.0, 1.04]));
         assert_eq!(of(&[1.0, 1.06], now).fresh(), None, "unsteady");
-        assert_eq!(of(&[1.0, 1.0], now - 2 * FRESH).fresh(), None, "long ago");
+        let long_ago = now.checked_sub(2 * FRESH).unwrap();
+        assert_eq!(of(&[1.0, 1.0], long_ago).fresh(), None);
         let opened = Open::open(Duration::ZERO, Some(&of(&[1.0, 1.04], Instant::now())));
         assert_eq!(opened.spin, [1.0, 1.04]);
     }

@@ -1,16 +1,35 @@
 //! The words of a series for a build server: JUnit's XML, and GitHub's annotations.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::CommandError;
+use clap::Args;
+
+use super::{CommandError, complain};
 use crate::verdict::{Report, Verdict, Word, text};
 
-/// Writes the report as JUnit's XML: a suite a grid, a case a word. What is worse is a failure; a word that establishes nothing, or is
-/// void, is an error, so that no reader of such files takes it for a pass; what was not compared is skipped.
-pub(super) fn write_junit(path: &Path, report: &Report) -> Result<(), CommandError> {
-    std::fs::write(path, junit(report))
-        .map_err(|source| CommandError::File { path: path.to_owned(), source })
+/// What a build server is told besides.
+#[derive(Debug, Args)]
+pub(super) struct ForCi {
+    /// Also write the words as JUnit's XML, for a build server
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "share"])]
+    junit: Option<PathBuf>,
+    /// Also print, on stderr, a line for each word that is no pass, as GitHub's annotations are written
+    #[arg(long, conflicts_with_all = ["plan", "share"])]
+    annotate: bool,
+}
+
+impl ForCi {
+    /// Tells it. In JUnit's XML a grid is a suite and a word a case. What is worse is a failure; a word that establishes nothing, or is
+    /// void, is an error, so that no reader of such files takes it for a pass; what was not compared is skipped.
+    pub(super) fn tell(&self, report: &Report) -> Result<(), CommandError> {
+        if self.annotate {
+            complain(annotations(report).trim_end());
+        }
+        let Some(path) = &self.junit else { return Ok(()) };
+        std::fs::write(path, junit(report))
+            .map_err(|source| CommandError::File { path: path.clone(), source })
+    }
 }
 
 /// JUnit's element for a word that is no pass; `None` for one that is.
@@ -74,7 +93,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A line for each word that is no pass, as GitHub reads them from a job's output ("workflow commands").
-pub(super) fn annotations(report: &Report) -> String {
+fn annotations(report: &Report) -> String {
     let told = |verdict: &Verdict| {
         let level = match element(verdict.word())? {
             "failure" => "error",

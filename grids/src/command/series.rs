@@ -64,12 +64,8 @@ pub(super) struct SeriesArguments {
     /// The report as one JSON object
     #[arg(long)]
     json: bool,
-    /// Also write the words as JUnit's XML, for a build server
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["plan", "share"])]
-    junit: Option<PathBuf>,
-    /// Also print, on stderr, a line for each word that is no pass, as GitHub's annotations are written
-    #[arg(long, conflicts_with_all = ["plan", "share"])]
-    annotate: bool,
+    #[command(flatten)]
+    for_ci: ci::ForCi,
     /// The workspace [default: at or above the current folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -118,10 +114,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     let judged = judged(&home, &plan, &folder, &state, arguments.by_hand())?;
     // The words first: whatever becomes of the record, they were measured.
     let shown = judged.show(&plan, &state, &folder, arguments.json);
-    if arguments.annotate {
-        complain(ci::annotations(&judged.report).trim_end());
-    }
-    let junit = arguments.junit.as_deref().map(|file| ci::write_junit(file, &judged.report));
+    let told = arguments.for_ci.tell(&judged.report);
     complain(&format!("the series lies in {}", folder.display()));
     let word = judged.report.word();
     let is_stopped = is_interrupted || interrupt::is_set();
@@ -138,7 +131,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         }
     }
     shown?;
-    junit.transpose()?;
+    told?;
     Ok(if is_stopped { ERROR } else { word.exit_status() })
 }
 

@@ -23,16 +23,30 @@ pub struct Attempted {
     pub spoilt: Vec<Spoilt>,
 }
 
+impl Attempted {
+    /// Of a leg that was not begun.
+    pub fn skipped(missing: &str, at_s: f64) -> Self {
+        let measured = Measured::bare(Ended::Skipped(missing.to_owned()));
+        Self { at_s, measured, spoilt: Vec::new() }
+    }
+}
+
 /// Runs a leg until the machine did not spoil it, at most as often as the plan says; what is discarded anyway, once. `now_s` is the time of
 /// the series, `between` the spin that closed the leg before, and then this one's.
 pub fn measure(
     plan: &Plan,
     leg: &Leg,
-    server: &Server,
+    server: &mut Server,
     setting: &Setting<'_>,
     now_s: impl Fn() -> f64,
     between: &mut Option<Between>,
 ) -> Result<Attempted, ConductError> {
+    if let Some(first) = server.warmth.owed(plan, leg) {
+        let progress = setting.ground.progress;
+        progress.note(&format!("{} is discarded once more, on a new server", first.id));
+        leg::measure(plan, first, &server.running, setting, None)?;
+    }
+    server.warmth.ran(leg);
     let mut spoilt = Vec::new();
     loop {
         let at_s = now_s();

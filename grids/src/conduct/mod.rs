@@ -114,18 +114,10 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         Some(_) => Lock::wait(place, &holder, LOCK_POLL, setting.stop)?,
         None => Some(Lock::take(place, &holder)?),
     };
-    let mut state = State::open(setting.folder, plan)?;
     let machine = machine::keep(setting.folder, &machine::Host::capture())?;
-    for torn in state.torn() {
-        setting.ground.progress.note(&format!("{} is no outcome", torn.display()));
-    }
     let mut servers = Servers::new(setting, plan);
     let is_ours = |leg: &Leg| ours.iter().any(|cell| cell.id == leg.cell);
-    let come = servers.come(&state)?;
-    for leg in state.reopen(plan, is_ours, |leg| come.contains(&leg.arm))? {
-        raw::set_aside(setting.folder, &leg)?;
-        setting.ground.progress.note(&format!("{leg} is run again, with its whole block"));
-    }
+    let mut state = opened(plan, setting, &servers, is_ours)?;
     let to_go = state.pending(plan).filter(|leg| is_ours(leg)).count();
     let unrest = if to_go == 0 { None } else { quiet::wait(setting.ground.progress, setting.stop) };
     let mut stage = setting.ground.progress.steps("legs", Some(to_go as u64));
@@ -145,21 +137,10 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         stage.set_total((done + to_go) as u64);
         stage.say(&format!("{}{}", leg.id, so_far(plan, state.outcomes(), &leg.cell)));
         let now_s = || earlier + began.elapsed().as_secs_f64();
-        let attempted = match servers.of(leg)? {
-            Ok(server) => {
-                if let Some(first) = server.warmth.owed(plan, leg) {
-                    stage.say(&format!("{} is discarded once more, on a new server", first.id));
-                    leg::measure(plan, first, &server.running, setting, None)?;
-                }
-                server.warmth.ran(leg);
-                attempts::measure(plan, leg, server, setting, now_s, &mut between)?
-            }
-            Err(missing) => {
-                let measured = leg::Measured::bare(Ended::Skipped(missing.to_owned()));
-                Attempted { at_s: now_s(), measured, spoilt: vec![] }
-            }
+        let Attempted { at_s, measured: ended, spoilt } = match servers.of(leg)? {
+            Ok(server) => attempts::measure(plan, leg, server, setting, now_s, &mut between)?,
+            Err(missing) => Attempted::skipped(missing, now_s()),
         };
-        let Attempted { at_s, measured: ended, spoilt } = attempted;
         // Half a leg is none.
         if ended.is_interrupted {
             break;
@@ -188,4 +169,24 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     }
     let is_interrupted = setting.stop.load(Ordering::SeqCst);
     Ok(Conducted { state, is_interrupted })
+}
+
+/// The series as it was left, without what has to be measured again.
+fn opened(
+    plan: &Plan,
+    setting: &Setting<'_>,
+    servers: &Servers<'_>,
+    is_ours: impl Fn(&Leg) -> bool,
+) -> Result<State, ConductError> {
+    let progress = setting.ground.progress;
+    let mut state = State::open(setting.folder, plan)?;
+    for torn in state.torn() {
+        progress.note(&format!("{} is no outcome", torn.display()));
+    }
+    let come = servers.come(&state)?;
+    for leg in state.reopen(plan, is_ours, |leg| come.contains(&leg.arm))? {
+        raw::set_aside(setting.folder, &leg)?;
+        progress.note(&format!("{leg} is run again, with its whole block"));
+    }
+    Ok(state)
 }

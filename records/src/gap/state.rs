@@ -155,7 +155,7 @@ fn taken_back<'a>(runs: &[&'a Record]) -> HashSet<&'a str> {
 ///
 /// One that compared does. One that found no number (VOID, NOT ESTABLISHED) takes a claim back and puts nothing in its place; a
 /// failure it leaves standing, or a broken rule would take a failure off the record, unless both are the same series judged
-/// twice, of which nothing was run anew. A skip found nothing, and what was led [`by_hand`] decides nothing.
+/// twice, of which nothing was run anew. A skip found nothing, and what was led by hand decides nothing.
 pub fn takes_back(correction: &Record, record: &Record) -> bool {
     let names =
         correction.supersedes.as_ref() == Some(&record.id) && correction.gate == record.gate;

@@ -4,11 +4,7 @@
 //! known beside that and the validity rules are asked of, `elapsed.json` its wall time where the spec has a budget,
 //! `precedent.json` what was on record about the oracle's own noise. `cases.jsonl` and `texts.jsonl` show the ids to a reader.
 
-use std::io::{Read, Write};
-
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
+use records::packed::pack;
 use records::record::Record;
 use records::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -20,7 +16,7 @@ use crate::kind::oracle_consistency::Precedents;
 use crate::samples::{GenerationSample, Samples, TextCorpus};
 
 const SPEC: &str = "spec.toml";
-/// The only file that is compressed.
+/// Compressed, as its name says.
 const COLLECTED: &str = "collected.json.gz";
 const FACTS: &str = "facts.json";
 /// In records older than [`FACTS`]: the broken rules alone.
@@ -42,17 +38,8 @@ pub struct EvidenceFile {
 impl EvidenceFile {
     /// The bytes to keep of the text, after `change`.
     pub fn bytes(&self, change: impl Fn(&str) -> String) -> Vec<u8> {
-        let text = change(&self.text);
-        if self.name == COLLECTED { compressed(&text) } else { text.into_bytes() }
+        pack(self.name, change(&self.text).as_bytes())
     }
-}
-
-/// The same bytes for the same text: the header carries no time and no name.
-fn compressed(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // Writing into memory does not fail.
-    let _ = encoder.write_all(text.as_bytes());
-    encoder.finish().unwrap_or_default()
 }
 
 /// What the judge was given.
@@ -191,15 +178,8 @@ fn parse<T: for<'a> Deserialize<'a>>(
 fn text(store: &Store, record: &Record, name: &'static str) -> Result<String, EvidenceError> {
     let entry = record.evidence.iter().find(|entry| entry.name == name);
     let missing = || EvidenceError::Missing { record: record.id.clone(), name };
-    let bytes = store.evidence(entry.ok_or_else(missing)?)?;
-    let mut text = String::new();
-    let read = if name == COLLECTED {
-        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text)
-    } else {
-        bytes.as_slice().read_to_string(&mut text)
-    };
-    read.map_err(|error| unreadable(record, name, error))?;
-    Ok(text)
+    let content = store.content(entry.ok_or_else(missing)?)?;
+    String::from_utf8(content).map_err(|error| unreadable(record, name, error))
 }
 
 fn unreadable(

@@ -74,15 +74,10 @@ pub enum RunError {
     Interrupted(#[from] Interrupted),
 }
 
-/// Where evidence lies that is too large for git, by its SHA-256.
-pub fn evidence_folder(home: &Home) -> PathBuf {
-    home.cache.join("evidence")
-}
-
 /// Runs one gate and appends its record.
 pub fn run(bench: &Bench<'_>, destination: &Destination<'_>) -> Result<Finished, RunError> {
     let store = Store::open(destination.records)?
-        .with_external(External::folder(evidence_folder(destination.home)));
+        .with_external(External::folder(destination.home.evidence_dir()));
     let mut draft = store.begin(&bench.gate.name)?;
     let machine = Machine::capture();
     let started = Instant::now();

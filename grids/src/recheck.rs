@@ -5,13 +5,14 @@
 //! legs), what stood against an arm (`correct.json`, from the records of then), a plan that flags made of the spec (`plan.json`; whether it
 //! is the spec's own is derived), and of the record itself when it was made, by which `grid`, by which command, and what it supersedes.
 
-use std::io::Read;
+mod samples;
 
-use flate2::read::GzDecoder;
 use records::record::Record;
+use records::sampled::{AROUND, REQUESTS};
 use records::{Store, StoreError};
 use serde::de::DeserializeOwned;
 
+use crate::conduct::samples::Samples;
 use crate::correct::Correctness;
 use crate::recording::{self, CellAnswers, Finished, OUTCOMES, RecordingError};
 use crate::series::{Hosts, KnownArms, Outcomes, Plan};
@@ -87,6 +88,7 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         correctness: &correctness,
         answers: &answers,
         report: &report,
+        samples: &Samples::default(),
         reproduce: record.reproduce.clone(),
     })?;
     let mut differences = other_fields(&again, record);
@@ -98,8 +100,22 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         differences.push("spec.toml".to_owned());
     }
     let told = |what| format!("{what}: not as the evidence gives it");
-    let differences = differences.into_iter().map(told).collect();
-    let derived = format!("{}: {}", again.verdict.word.as_str(), again.verdict.reason);
+    let mut differences: Vec<String> = differences.into_iter().map(told).collect();
+    let mut derived = format!("{}: {}", again.verdict.word.as_str(), again.verdict.reason);
+    let requests = kept.samples(REQUESTS, |found| samples::of_requests(found, &outcomes))?;
+    let around = kept.samples(AROUND, |found| samples::of_clocks(found, &outcomes))?;
+    for (name, asked) in [(REQUESTS, requests), (AROUND, around)] {
+        match asked {
+            Asked::Differs(found) => {
+                let told = |what| format!("{name}: {what}: not as outcomes.json.gz has it");
+                differences.extend(found.into_iter().map(told));
+            }
+            Asked::Absent => {
+                derived += &format!("; {name} is not on this machine and was not asked")
+            }
+            Asked::NotKept => {}
+        }
+    }
     Ok(Recheck { derived, differences })
 }
 
@@ -116,6 +132,16 @@ fn other_fields(again: &Record, record: &Record) -> Vec<String> {
     derived.filter(|field| again[*field] != record[*field]).cloned().collect()
 }
 
+/// What samples say, where they were asked.
+enum Asked {
+    /// What they say otherwise.
+    Differs(Vec<String>),
+    /// They are kept elsewhere.
+    Absent,
+    /// The record is older than they.
+    NotKept,
+}
+
 /// The evidence of a record.
 pub(crate) struct Kept<'a> {
     /// Where it is kept.
@@ -130,16 +156,23 @@ impl Kept<'_> {
         let Some(entry) = self.record.evidence.iter().find(|entry| entry.name == name) else {
             return Err(RecheckError::Missing { record, name });
         };
-        let bytes = self.store.evidence(entry)?;
-        let mut text = String::new();
-        let read = if name == OUTCOMES {
-            GzDecoder::new(&bytes[..]).read_to_string(&mut text)
-        } else {
-            (&bytes[..]).read_to_string(&mut text)
-        };
-        match read {
-            Ok(_) => Ok(text),
-            Err(source) => Err(RecheckError::Read { record, name, source }),
+        String::from_utf8(self.store.content(entry)?).map_err(|error| {
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+            RecheckError::Read { record, name, source }
+        })
+    }
+
+    /// Asks a file of samples, on which no word rests.
+    fn samples<T: DeserializeOwned>(
+        &self,
+        name: &'static str,
+        ask: impl Fn(&T) -> Vec<String>,
+    ) -> Result<Asked, RecheckError> {
+        match self.json(name) {
+            Ok(found) => Ok(Asked::Differs(ask(&found))),
+            Err(RecheckError::Store(StoreError::Absent { .. })) => Ok(Asked::Absent),
+            Err(RecheckError::Missing { .. }) => Ok(Asked::NotKept),
+            Err(error) => Err(error),
         }
     }
 

@@ -10,22 +10,23 @@
 //! | `correct.json` | the certificates of our arms, or what stands against them |
 //! | `answers.json` | how far arms answered the same |
 //! | `report.json` | the words |
+//! | `requests.json.gz` | every request of every leg that was begun |
+//! | `around.json.gz` | clocks and power around every such leg |
 //!
 //! A series is recorded once. Outcomes are never changed, but skipped legs may come to be run, and gates that were owed may come to pass
 //! or to fail; then another record supersedes the first.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use records::record::{CheckpointRef, SCHEMA_VERSION, Series, Subject};
+use records::sampled::{AROUND, REQUESTS};
 use records::{CellVerdict, Machine, Medians, RatioInterval, Record, Store, StoreError, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::arm;
+use crate::conduct::samples::Samples;
 use crate::correct::{Agreement, Correctness};
 use crate::recheck::Kept;
 use crate::series::{self, Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
@@ -68,6 +69,8 @@ pub struct Finished<'a> {
     pub answers: &'a [CellAnswers],
     /// The words.
     pub report: &'a Report,
+    /// Request by request, and the machine around the legs. No word rests on them.
+    pub samples: &'a Samples,
     /// The command that repeats it.
     pub reproduce: String,
 }
@@ -86,15 +89,6 @@ pub enum RecordingError {
         /// Why.
         #[source]
         source: serde_json::Error,
-    },
-    /// Evidence cannot be compressed.
-    #[error("{name} cannot be compressed")]
-    Compress {
-        /// The evidence.
-        name: &'static str,
-        /// Why.
-        #[source]
-        source: std::io::Error,
     },
     /// Somebody else records it.
     #[error(transparent)]
@@ -135,12 +129,15 @@ pub fn record(
     let mut draft = store.begin(&plan.grid)?;
     draft.evidence("spec.toml", finished.spec.as_bytes())?;
     draft.evidence("plan.json", json("plan.json", plan)?.as_bytes())?;
-    draft.evidence(OUTCOMES, &compressed(OUTCOMES, &outcomes)?)?;
+    draft.content(OUTCOMES, outcomes.as_bytes())?;
     draft.evidence("machines.json", json("machines.json", finished.hosts)?.as_bytes())?;
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
     draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
+    let Samples { requests, around } = finished.samples;
+    draft.content(REQUESTS, json(REQUESTS, requests)?.as_bytes())?;
+    draft.content(AROUND, json(AROUND, around)?.as_bytes())?;
     let supersedes = earlier.into_iter().map(|kept| kept.id).max();
     let path = draft.commit(Record { supersedes, ..assembled(finished)? })?;
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -337,14 +334,6 @@ fn json(name: &'static str, value: &impl Serialize) -> Result<String, RecordingE
         .map_err(|source| RecordingError::Json { name, source })
 }
 
-fn compressed(name: &'static str, text: &str) -> Result<Vec<u8>, RecordingError> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder
-        .write_all(text.as_bytes())
-        .and_then(|()| encoder.finish())
-        .map_err(|source| RecordingError::Compress { name, source })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -410,6 +399,7 @@ mod tests {
                 correctness: &self.correctness,
                 answers: &[],
                 report: &report,
+                samples: &Samples::default(),
                 reproduce: String::new(),
             };
             record(&self.store, self.root.path(), &finished)

@@ -56,6 +56,11 @@ impl Home {
         Ok(Self { root, cache })
     }
 
+    /// Where evidence lies that is too large for git, by its SHA-256.
+    pub fn evidence_dir(&self) -> PathBuf {
+        self.cache.join("evidence")
+    }
+
     /// Where the pinned oracles are declared.
     pub fn registry_dir(&self) -> PathBuf {
         self.root.join("oracles/registry")

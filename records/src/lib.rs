@@ -15,12 +15,14 @@ mod harness_digest;
 pub mod machine;
 pub mod metric;
 pub mod number;
+pub mod packed;
 pub mod pages;
 #[cfg(feature = "query")]
 pub mod query;
 pub mod record;
 #[cfg(feature = "review")]
 pub mod review;
+pub mod sampled;
 #[cfg(feature = "query")]
 pub mod samples;
 mod source_digest;

@@ -1,16 +1,20 @@
-//! Raw samples of a series as Parquet, one row a request: the evidence that every number of its cells is computed from.
+//! The requests of a series as rows, and rows as Parquet. They are derived from its evidence, `plan.json` and `requests.json.gz`: the same
+//! record gives the same rows, and the same rows give the same bytes.
 
-use std::fs::File;
-use std::io::{self, Cursor};
-use std::path::Path;
+use std::io::Cursor;
 
 use polars::prelude::{
     Column, DataFrame, DataType, ParquetCompression, ParquetReader, ParquetWriter, PolarsError,
     SerReader, StatisticsOptions,
 };
+use serde::Deserialize;
 
-/// The name under which a record's evidence keeps them; the table `samples` of a query is made of all files of this name.
-pub const SAMPLES_FILE: &str = "samples.parquet";
+use crate::record::Record;
+use crate::sampled::{REQUESTS, Request, Requests};
+use crate::store::{Store, StoreError};
+
+/// The evidence that says of which cell and arm a leg is.
+const PLAN: &str = "plan.json";
 
 /// Rows of one group, which a reader skips or loads at once.
 const GROUP_ROWS: usize = 128 * 1024;
@@ -24,13 +28,13 @@ pub struct Sample {
     pub cell: String,
     /// The arm, such as `plumb`.
     pub arm: String,
-    /// What the leg is for, such as `pair`, `null` or `control`.
+    /// What the leg is for: `discarded`, `measured` or `terminal`.
     pub role: String,
-    /// The block of legs that are compared.
-    pub block: u32,
+    /// The block of legs that are compared, from 1 on; `None` of a leg that is in none.
+    pub block: Option<u32>,
     /// The leg's place in its block.
     pub slot: u32,
-    /// The server's process, counted from 0 for each arm.
+    /// The session, from 1 on: every server is started anew in each.
     pub session: u32,
     /// The request's place in the leg.
     pub request: u32,
@@ -40,13 +44,13 @@ pub struct Sample {
     pub ttft_ms: Option<f64>,
     /// Time per output token after the first; `None` below two tokens.
     pub tpot_ms: Option<f64>,
-    /// From sending to the end; `None` where there was none.
+    /// From sending to the last token; `None` where none came.
     pub e2e_ms: Option<f64>,
     /// Output tokens as the server counted them; `None` where it did not.
     pub output_tokens: Option<u32>,
     /// Prompt tokens as the server counted them.
     pub prompt_tokens: Option<u32>,
-    /// How it ended, such as `complete` or `timed-out`.
+    /// How it ended: `ok`, or what went wrong.
     pub end: String,
 }
 
@@ -73,12 +77,92 @@ pub enum SamplesError {
         /// What was expected.
         problem: &'static str,
     },
-    /// The operating system refused the file.
-    #[error("cannot be opened")]
-    Open(#[source] io::Error),
+    /// The evidence is not there, or is not what was written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The evidence is whole and is not what a series keeps.
+    #[error("{name} of {record}")]
+    Evidence {
+        /// The record.
+        record: String,
+        /// The file.
+        name: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Samples of a leg that is not in the plan.
+    #[error("{REQUESTS} of {record} has leg {leg:?}, which is not in its plan")]
+    Leg {
+        /// The record.
+        record: String,
+        /// The leg.
+        leg: String,
+    },
     /// The file is none of ours.
     #[error("samples: not a Parquet file with the columns of a sample")]
     Parquet(#[source] PolarsError),
+}
+
+/// What of the plan goes into every row.
+#[derive(Deserialize)]
+struct Plan {
+    legs: Vec<Leg>,
+}
+
+#[derive(Deserialize)]
+struct Leg {
+    id: String,
+    session: u32,
+    cell: String,
+    block: Option<u32>,
+    slot: u32,
+    arm: String,
+    role: String,
+}
+
+/// The rows of a record, in the order of its plan, each file verified by its hash; `None` where it keeps no requests.
+pub fn of_record(store: &Store, record: &Record) -> Result<Option<Vec<Sample>>, SamplesError> {
+    let content = |name: &'static str| {
+        let entry = record.evidence.iter().find(|entry| entry.name == name);
+        entry.map(|entry| store.content(entry)).transpose()
+    };
+    let (Some(plan), Some(requests)) = (content(PLAN)?, content(REQUESTS)?) else {
+        return Ok(None);
+    };
+    let failed =
+        |name| move |source| SamplesError::Evidence { record: record.id.clone(), name, source };
+    let plan: Plan = serde_json::from_slice(&plan).map_err(failed(PLAN))?;
+    let mut requests: Requests = serde_json::from_slice(&requests).map_err(failed(REQUESTS))?;
+    let mut rows = Vec::new();
+    for leg in &plan.legs {
+        rows.extend(requests.remove(&leg.id).into_iter().flatten().map(|one| row(leg, &one)));
+    }
+    match requests.into_keys().next() {
+        Some(leg) => Err(SamplesError::Leg { record: record.id.clone(), leg }),
+        None => Ok(Some(rows)),
+    }
+}
+
+fn row(leg: &Leg, request: &Request) -> Sample {
+    let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+    Sample {
+        leg: leg.id.clone(),
+        cell: leg.cell.clone(),
+        arm: leg.arm.clone(),
+        role: leg.role.clone(),
+        block: leg.block,
+        slot: leg.slot,
+        session: leg.session,
+        request: request.request,
+        sent_ns: request.sent_ns,
+        ttft_ms: ms(request.ttft_ns),
+        tpot_ms: request.tpot_ns.map(|ns| ns / 1e6),
+        e2e_ms: ms(request.e2e_ns),
+        output_tokens: request.output_tokens,
+        prompt_tokens: request.prompt_tokens,
+        end: request.end.clone(),
+    }
 }
 
 /// The samples as a Parquet file: the same samples give the same bytes.
@@ -114,7 +198,7 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
             cell: text(&cell, row, "cell")?,
             arm: text(&arm, row, "arm")?,
             role: text(&role, row, "role")?,
-            block: count(&block, row, "block")?,
+            block: block[row].map(|_| count(&block, row, "block")).transpose()?,
             slot: count(&slot, row, "slot")?,
             session: count(&session, row, "session")?,
             request: count(&request, row, "request")?,
@@ -128,20 +212,6 @@ pub fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, SamplesError> {
         })
     };
     (0..frame.height()).map(sample).collect()
-}
-
-/// The rows of a file, as a query reads them: with the columns of a sample and no other.
-pub(crate) fn read_frame(path: &Path) -> Result<DataFrame, SamplesError> {
-    let file = File::open(path).map_err(SamplesError::Open)?;
-    let found = ParquetReader::new(file).finish().map_err(SamplesError::Parquet)?;
-    let empty = frame(&[])?;
-    let column = |expected: &Column| {
-        found.column(expected.name()).and_then(|found| found.cast(expected.dtype()))
-    };
-    let columns = empty.columns().iter().map(column).collect::<Result<Vec<_>, _>>();
-    columns
-        .and_then(|columns| DataFrame::new(found.height(), columns))
-        .map_err(SamplesError::Parquet)
 }
 
 /// The samples as a table. Counts are signed, so that a difference of two may be below zero in a query.
@@ -179,7 +249,7 @@ pub(crate) fn frame(samples: &[Sample]) -> Result<DataFrame, SamplesError> {
             text("cell", |s| &s.cell),
             text("arm", |s| &s.arm),
             text("role", |s| &s.role),
-            count("block", |s| i64::from(s.block)),
+            maybe("block", |s| s.block),
             count("slot", |s| i64::from(s.slot)),
             count("session", |s| i64::from(s.session)),
             count("request", |s| i64::from(s.request)),

@@ -5,12 +5,12 @@
 #[expect(dead_code, reason = "shared with the test of the pages")]
 mod synthetic;
 
-use std::path::Path;
-
 use proptest::prelude::*;
-use records::query::{QueryError, SampleFile, Table, Value, query};
-use records::samples::{Sample, SamplesError, read_samples, write_samples};
-use records::{Kept, Measurement, Metric, Record, Statistic};
+use records::query::{QueryError, RunSamples, Table, Value, query};
+use records::samples::{Sample, SamplesError, of_record, read_samples, write_samples};
+use records::store::read_record;
+use records::{Kept, Measurement, Metric, Record, Statistic, Store, StoreError};
+use serde_json::json;
 
 use synthetic::{CELLS, record, store, write};
 
@@ -90,8 +90,8 @@ fn sample(request: u32) -> Sample {
         leg: format!("b{}-plumb", request / 4),
         cell: "c8".into(),
         arm: "plumb".into(),
-        role: "pair".into(),
-        block: request / 4,
+        role: "measured".into(),
+        block: Some(request / 4),
         slot: 1,
         session: 0,
         request,
@@ -101,53 +101,95 @@ fn sample(request: u32) -> Sample {
         e2e_ms: Some(700.0),
         output_tokens: (request != 3).then_some(32),
         prompt_tokens: Some(128),
-        end: "complete".into(),
+        end: "ok".into(),
     }
 }
 
-fn put(dir: &Path, name: &str, samples: &[Sample]) -> SampleFile {
-    let path = dir.join(name);
-    std::fs::write(&path, write_samples(samples).unwrap()).unwrap();
-    SampleFile { run: format!("run-{name}"), gate: "sweep".into(), path }
+fn of(run: &str, samples: &[Sample]) -> RunSamples {
+    RunSamples { run: run.into(), gate: "sweep".into(), samples: samples.to_vec() }
 }
 
 #[test]
 fn samples_of_all_records_are_one_table() {
-    let dir = tempfile::tempdir().unwrap();
     let samples: Vec<Sample> = (0..8).map(sample).collect();
-    // A file is found by its digest, which has no extension, and may have characters that a pattern would read.
-    let files = [put(dir.path(), "a[1]", &samples), put(dir.path(), "b", &samples[..3])];
+    let runs = [of("run-a", &samples), of("run-b", &samples[..3])];
     let sql = "SELECT run, count(*) AS n, count(tpot_ms) AS spans, max(ttft_ms) AS slowest, sum(output_tokens) AS tokens \
                FROM samples GROUP BY run ORDER BY run";
-    let table = query(&[], &files, sql).unwrap();
+    let table = query(&[], &runs, sql).unwrap();
     let row = |run: &str, n, spans, slowest, tokens| {
         vec![text(run), Value::Int(n), Value::Int(spans), Value::Float(slowest), Value::Int(tokens)]
     };
     assert_eq!(
         table.rows,
-        [row("run-a[1]", 8, 7, 51.0, 7 * 32), row("run-b", 3, 2, 50.0 + 2.0 / 7.0, 96)]
+        [row("run-a", 8, 7, 51.0, 7 * 32), row("run-b", 3, 2, 50.0 + 2.0 / 7.0, 96)]
     );
 
-    let count = query(&[], &files, "SELECT count(*) AS n FROM samples").unwrap();
+    let count = query(&[], &runs, "SELECT count(*) AS n FROM samples").unwrap();
     assert_eq!(count.rows, [[Value::Int(11)]]);
-    // Two records that keep the same file: each has its rows.
-    let shared = [files[0].clone(), SampleFile { run: "another".into(), ..files[0].clone() }];
-    let both =
-        query(&[], &shared, "SELECT run, count(*) AS n FROM samples GROUP BY run ORDER BY run");
-    let rows = [vec![text("another"), Value::Int(8)], vec![text("run-a[1]"), Value::Int(8)]];
-    assert_eq!(both.unwrap().rows, rows);
-
-    std::fs::write(&files[1].path, "torn").unwrap();
-    let error = query(&[], &files, sql).unwrap_err();
-    assert!(
-        matches!(&error, QueryError::Samples { path, .. } if *path == files[1].path),
-        "{error:?}"
-    );
+    let nan = [of("run-c", &[Sample { ttft_ms: Some(f64::NAN), ..sample(0) }])];
+    let error = query(&[], &nan, sql).unwrap_err();
+    assert!(matches!(&error, QueryError::Samples { run, .. } if run == "run-c"), "{error:?}");
     assert_eq!(
-        query(&[], &files, "SELECT count(*) AS n FROM runs").unwrap().rows,
+        query(&[], &nan, "SELECT count(*) AS n FROM runs").unwrap().rows,
         [[Value::Int(0)]],
         "nobody asked for samples"
     );
+}
+
+/// Rows come from the plan and the requests of the evidence; a changed byte of either, and a leg of another plan, are errors.
+#[test]
+fn the_samples_of_a_record_are_those_of_its_evidence() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let leg = |id: &str, block: Option<u32>, role: &str| json!({ "id": id, "session": 1, "cell": "c8", "block": block, "slot": 2, "arm": "plumb", "role": role });
+    let plan = json!({ "legs": [leg("w", None, "discarded"), leg("b1", Some(1), "measured"), leg("b2", Some(2), "measured")] });
+    let request = json!({
+        "request": 7, "sent_ns": 5, "ttft_ns": 1_500_000, "tpot_ns": 2_250_000.5, "e2e_ns": 9_000_000,
+        "prompt_tokens": 256, "output_tokens": 64, "end": "ok",
+    });
+    let failed = json!({ "request": 0, "sent_ns": 5, "end": "connection" });
+    let kept = |requests: serde_json::Value| {
+        let mut draft = store.begin("gate-1").unwrap();
+        draft.content("plan.json", plan.to_string().as_bytes()).unwrap();
+        draft.content("requests.json.gz", requests.to_string().as_bytes()).unwrap();
+        read_record(&draft.commit(record(1)).unwrap()).unwrap()
+    };
+    let found = kept(json!({ "b1": [request], "w": [failed] }));
+    let rows = of_record(&store, &found).unwrap().unwrap();
+    let failed = Sample {
+        leg: "w".into(),
+        cell: "c8".into(),
+        arm: "plumb".into(),
+        role: "discarded".into(),
+        slot: 2,
+        session: 1,
+        sent_ns: 5,
+        end: "connection".into(),
+        ..Sample::default()
+    };
+    let whole = Sample {
+        leg: "b1".into(),
+        role: "measured".into(),
+        block: Some(1),
+        request: 7,
+        ttft_ms: Some(1.5),
+        tpot_ms: Some(2.250_000_5),
+        e2e_ms: Some(9.0),
+        output_tokens: Some(64),
+        prompt_tokens: Some(256),
+        end: "ok".into(),
+        ..failed.clone()
+    };
+    assert_eq!(rows, [failed, whole], "in the order of the plan");
+
+    let stranger = kept(json!({ "b9": [] }));
+    let error = of_record(&store, &stranger).unwrap_err();
+    assert!(matches!(&error, SamplesError::Leg { leg, .. } if leg == "b9"), "{error}");
+    let entry = found.evidence.iter().find(|entry| entry.name == "requests.json.gz").unwrap();
+    std::fs::write(store.evidence_file(entry), "other").unwrap();
+    let error = of_record(&store, &found).unwrap_err();
+    assert!(matches!(error, SamplesError::Store(StoreError::Changed { .. })), "{error}");
+    assert_eq!(of_record(&store, &record(1)).unwrap(), None, "a gate keeps none");
 }
 
 #[test]
@@ -173,7 +215,7 @@ proptest! {
         let samples: Vec<Sample> = rows
             .into_iter()
             .map(|(name, number, sent_ns, value, tokens)| Sample {
-                leg: name.clone(), cell: name.clone(), arm: "é".into(), role: name, block: number, slot: number,
+                leg: name.clone(), cell: name.clone(), arm: "é".into(), role: name, block: tokens, slot: number,
                 session: number, request: number, sent_ns, ttft_ms: value.filter(|v| v.is_finite()), tpot_ms: None,
                 e2e_ms: Some(0.1), output_tokens: tokens, prompt_tokens: None, end: "timed-out".into(),
             })

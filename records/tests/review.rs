@@ -5,9 +5,12 @@
 mod fixture;
 #[path = "review/series.rs"]
 mod fixture_series;
+#[path = "review/samples.rs"]
+mod samples;
 
 use fixture::{HOSTILE, record};
 use fixture_series::series;
+use records::packed::{pack, unpack};
 use records::review::chart::Shape;
 use records::review::page::{Block, Cell, Figure, Found, Parting, RuleStep, Rung, Side, Tone};
 use records::review::run::{Case, Cases, Distribution, File, Findings, Outcome};
@@ -130,6 +133,8 @@ fn what_a_grid_recorded_in_text() {
         ("<figure id=\"null-", 4),
         ("<figure id=\"ecdf-", 6),
         ("<figure id=\"clock\"", 1),
+        ("<figure id=\"spins\"", 0),
+        ("<figure id=\"requests-", 0),
         ("<figure id=\"tpot\"", 1),
     ] {
         assert_eq!(html.matches(figure).count(), count, "{figure}: none where a rule fired");
@@ -253,6 +258,73 @@ fn a_leg_that_broke_a_rule_is_a_mark_without_a_value() {
     assert!((marks[0].0 - 65.0 * 31.5 / 60.0).abs() < 1e-9, "{marks:?}");
 }
 
+/// Of 8 requests a leg the last did not end well, and the leg of `change` at c32 in block 2 broke a rule: 10 legs of 7, and 9.
+#[test]
+fn requests_of_valid_legs_that_ended_well_are_shares() {
+    let page = series_page(10);
+    for id in ["ttft", "tpot", "e2e"] {
+        let at_c32 = figure(&page, &format!("requests-c32-{id}"));
+        let counted = |arm: &str| (told(&at_c32, &[arm], 1), told(&at_c32, &[arm], 2));
+        assert_eq!(counted("main"), ("10".to_owned(), "70".to_owned()), "{id}");
+        assert_eq!(counted("change"), ("9".to_owned(), "63".to_owned()), "{id}");
+        assert_eq!(told(&at_c32, &["main"], 6), "n/a (needs 368)", "p99");
+        let Shape::Line { points, .. } = &at_c32.chart.layers[0].shape else { panic!() };
+        assert_eq!((points.len(), points[139].1), (140, 1.0));
+        assert!(points[0].0 > 1.0, "{id}: the failed request was the fastest");
+    }
+}
+
+/// A spin is three samples of 100 ms that end where the load begins, 1.5 s into the leg, and three that end at 22 s; the first leg began
+/// at 31.5 s. What a GPU did not tell is not drawn.
+#[test]
+fn samples_under_the_legs_lie_in_time() {
+    let page = series_page(10);
+    let marks = |id: &str, name: &str| {
+        let figure = figure(&page, id);
+        let layer = figure.chart.layers.iter().find(|layer| layer.name.starts_with(name)).unwrap();
+        match &layer.shape {
+            Shape::Marks(_, points) | Shape::Spans(_, points) => points.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let spins = marks("spins", "main: spin");
+    assert_eq!(spins.len(), 30 * 6);
+    for (found, at_s) in spins.iter().zip([1.2, 1.3, 1.4, 21.7, 21.8, 21.9]) {
+        assert!((found.0 * 60.0 - (31.5 + at_s)).abs() < 1e-9, "{found:?}");
+        assert!((found.1 - 1e3 / 1.6).abs() < 10.0, "{found:?}");
+    }
+    assert_eq!(marks("spins", "main: load")[0], ((31.5 + 1.5) / 60.0, (31.5 + 21.5) / 60.0));
+    assert_eq!(marks("sm-clock", "GPU 1").len(), 90 * 4);
+    assert_eq!(marks("power", "GPU 0").len(), 90 * 4);
+    let power = figure(&page, "power");
+    assert!(power.chart.layers.iter().all(|layer| !layer.name.starts_with("GPU 1")));
+}
+
+/// Nothing is drawn of what is not there, and the page says why it is not.
+#[test]
+fn absent_samples_are_told() {
+    let (mut record, mut files) = series(2);
+    let made = |record: &Record, files: &[File]| {
+        review::text(&review::run::page(record, &Findings::default(), files, ""), PLAIN)
+    };
+    let file = files.iter_mut().find(|file| file.name == "around.json.gz").unwrap();
+    let around = String::from_utf8(unpack(&file.name, &file.bytes).unwrap().into_owned()).unwrap();
+    let mut around: serde_json::Value = serde_json::from_str(&around).unwrap();
+    for leg in around.as_object_mut().unwrap().values_mut() {
+        leg["gpus"] = serde_json::json!([]);
+    }
+    file.bytes = pack(&file.name, around.to_string().as_bytes());
+    assert!(made(&record, &files).contains("SM clock and power: n/a (no GPU samples)"));
+    files.retain(|file| !["requests.json.gz", "around.json.gz"].contains(&file.name.as_str()));
+    let text = made(&record, &files);
+    assert!(text.contains("n/a (this record keeps no requests.json.gz)"), "{text}");
+    assert!(text.contains("and power: n/a (this record keeps no around.json.gz)"), "{text}");
+    let (sha256, name) = ("0".repeat(64), "requests.json.gz".to_owned());
+    let path = format!("evidence/{sha256}.gz");
+    record.evidence.push(Evidence { name, path, sha256, bytes: 1, external: true });
+    assert!(made(&record, &files).contains("n/a (requests.json.gz is not on this machine)"));
+}
+
 /// An arm that does not answer right has no latency, however fast it is.
 #[test]
 fn an_arm_against_which_a_rule_stands_has_no_value() {
@@ -267,6 +339,10 @@ fn an_arm_against_which_a_rule_stands_has_no_value() {
         let rows = figure(&page, id).table.rows;
         assert!(!rows.is_empty() && rows.iter().all(|row| row[0].text != "change"), "{id}");
     }
+    for id in ["requests-c1-ttft", "requests-c8-e2e"] {
+        let arms = figure(&page, id).table.rows.into_iter().map(|row| row[0].text.clone());
+        assert_eq!(arms.collect::<Vec<_>>(), ["main", "main-null"], "{id}");
+    }
 }
 
 /// Of two legs, 10 ms and 13 ms.
@@ -276,7 +352,7 @@ fn a_median_of_an_even_count_lies_between() {
     let outcome = |tpot: f64| serde_json::json!({ "at_s": 1.0, "ended": { "measured": { "tpot_ms_p50": tpot } }, "clock": null });
     let outcomes = serde_json::json!({ "s1.c1.b001.0.main": outcome(10.0), "s1.c1.b002.0.main": outcome(13.0) });
     let file = files.iter_mut().find(|file| file.name == "outcomes.json.gz").unwrap();
-    file.bytes = fixture_series::compressed(outcomes.to_string().as_bytes());
+    file.bytes = pack(&file.name, outcomes.to_string().as_bytes());
     let page = review::run::page(&record, &Findings::default(), &files, "");
     assert_eq!(told(&figure(&page, "tpot"), &["main", "1"], 2), "11.5");
 }

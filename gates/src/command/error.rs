@@ -100,6 +100,17 @@ pub enum CommandError {
     #[cfg(feature = "query")]
     #[error(transparent)]
     Query(#[from] records::query::QueryError),
+    /// Samples that are not what a series keeps.
+    #[cfg(feature = "query")]
+    #[error(transparent)]
+    Samples(#[from] records::samples::SamplesError),
+    /// This program was built without polars.
+    #[cfg(not(feature = "query"))]
+    #[error(
+        "this program was built without Parquet, which takes long to build. With it:\n\n    \
+         cargo run --release -p gates --features query --bin gate -- records samples {0}"
+    )]
+    NoParquet(String),
     /// This program was built without polars.
     #[cfg(not(feature = "query"))]
     #[error(
@@ -177,6 +188,16 @@ pub enum CommandError {
         /// The newest.
         last: String,
     },
+    /// A file that was asked for.
+    #[cfg(feature = "query")]
+    #[error("cannot write {path}")]
+    Out {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// A page for people.
     #[error("cannot write the page {path}")]
     ReviewPage {
@@ -203,6 +224,12 @@ impl CommandError {
             ))
             | Self::Absent(_)
             | Self::Skipped(_) => exit_status(Word::Skipped),
+            #[cfg(feature = "query")]
+            Self::Samples(records::samples::SamplesError::Store(StoreError::Absent { .. })) => {
+                exit_status(Word::Skipped)
+            }
+            #[cfg(feature = "query")]
+            Self::Samples(_) => exit_status(Word::Void),
             Self::Overwrite(_) | Self::Damaged(_) | Self::Recheck(_) | Self::Directional(_) => {
                 exit_status(Word::Void)
             }

@@ -31,7 +31,7 @@ struct Made {
 
 pub(super) fn review(context: &Context, arguments: &ReviewArguments) -> Result<u8, CommandError> {
     let folder = arguments.records.clone().unwrap_or_else(|| context.records_folder());
-    let external = External::folder(crate::run::evidence_folder(&context.home));
+    let external = External::folder(context.home.evidence_dir());
     let store = Store::open(folder)?.with_external(external);
     let place = match &arguments.out {
         _ if arguments.text => Place::Terminal,

@@ -100,6 +100,22 @@ fn a_query_names_the_command_that_can_run_it() {
     assert!(ran.stderr.contains(command), "{ran:?}");
 }
 
+/// The same of samples; and a gate, which keeps no requests, is a skip where they can be asked for.
+#[test]
+fn samples_of_a_gate_are_none() {
+    let (workspace, passed, _) = workspace();
+    let out = workspace.path("samples.parquet");
+    let arguments = ["records", "samples", &passed, "--out", out.to_str().unwrap()];
+    let ran = workspace.gate_with(&arguments, &[]);
+    if cfg!(feature = "query") {
+        assert!(ran.status == 5 && ran.stderr.contains("keeps no requests"), "{ran:?}");
+    } else {
+        let command = format!("--bin gate -- records samples {passed} --out '{}'", out.display());
+        assert!(ran.status == 2 && ran.stderr.contains(&command), "{ran:?}");
+    }
+    assert!(!out.exists());
+}
+
 #[cfg(feature = "query")]
 #[test]
 fn a_query_is_a_table_lines_of_json_or_csv() {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use oracles::Home;
-use records::Store;
 use records::record::Record;
+use records::{External, Store};
 
 use super::{CommandError, EMPTY, complain, print};
 use crate::recheck;
@@ -31,11 +31,14 @@ pub(super) struct RecheckArguments {
 
 /// Derives each again and tells what differs.
 pub(super) fn run(arguments: &RecheckArguments) -> Result<u8, CommandError> {
-    let folder = match &arguments.records {
-        Some(folder) => folder.clone(),
-        None => Home::find(arguments.root.as_deref(), None)?.root.join("records"),
+    let store = match &arguments.records {
+        Some(folder) => Store::open(folder)?,
+        None => {
+            let home = Home::find(arguments.root.as_deref(), None)?;
+            Store::open(home.root.join("records"))?
+                .with_external(External::folder(home.evidence_dir()))
+        }
     };
-    let store = Store::open(folder)?;
     let records = store.read_all()?;
     let chosen: Vec<&Record> = if arguments.all {
         records.iter().filter(|record| record.series.is_some()).collect()

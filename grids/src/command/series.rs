@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use oracles::{Home, Progress};
-use records::Store;
+use records::{External, Store};
 use serde_json::{Value, json};
 
 use super::{CommandError, ERROR, ci, complain, print, print_json, scheduled, table, table_text};
 use crate::arm::{BY_HAND, Ground, Plumb};
 use crate::clocks::gpu;
 use crate::clocks::judge::clock::Source;
+use crate::conduct::samples::{self, Samples};
 use crate::conduct::{Setting, conduct, raw};
 use crate::correct::{Agreement, Correctness, correctness};
 use crate::load::interrupt;
@@ -122,8 +123,10 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
         Some(why) => complain(&why),
         None if arguments.judge => {}
         None => {
-            let finished = judged.finished(&named, &plan, &state);
-            let store = Store::open(home.root.join("records"))?;
+            let samples = samples::of(&folder, &plan, state.outcomes())?;
+            let finished = judged.finished(&named, &plan, &state, &samples);
+            let store = Store::open(home.root.join("records"))?
+                .with_external(External::folder(home.evidence_dir()));
             complain(&match recording::record(&store, &folder, &finished)? {
                 Recorded::Now(id) => format!("record {id}"),
                 Recorded::Before(id) => format!("recorded already, as {id}"),
@@ -188,6 +191,7 @@ impl Judged {
         named: &'a NamedSpec,
         plan: &'a Plan,
         state: &'a State,
+        samples: &'a Samples,
     ) -> Finished<'a> {
         let command = ["cargo grid", named.spec.verb(), &named.name].map(str::to_owned);
         Finished {
@@ -200,6 +204,7 @@ impl Judged {
             correctness: &self.correctness,
             answers: &self.answers,
             report: &self.report,
+            samples,
             reproduce: command
                 .into_iter()
                 .chain(self.by_hand.iter().cloned())

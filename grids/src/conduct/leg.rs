@@ -10,6 +10,7 @@ use crate::clocks::judge;
 use crate::clocks::judge::clock::{Clock as Busy, Source};
 use crate::clocks::window::{Between, Open};
 use crate::correct::agreement::Said;
+use crate::load::monotonic::now_ns;
 use crate::load::plan::{Arrival, Plan as Load};
 use crate::load::request::{Prompt, Request};
 use crate::load::run::{Outcome, run};
@@ -97,10 +98,12 @@ pub fn measure(
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
     let load = Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
     let patience = if setting.clock == Source::Spin { PATIENCE } else { Duration::ZERO };
+    let opened_ns = now_ns();
     let open = Open::open(patience, between);
     let outcome = run(&load, setting.stop);
     let ours: Vec<u32> = [Some(std::process::id()), server.process].into_iter().flatten().collect();
     let window = open.close(&ours);
+    let closed_ns = now_ns();
     let outcome = match outcome {
         Ok(outcome) => outcome,
         // The server is gone: the leg failed. Anything else is ours to mend.
@@ -125,9 +128,9 @@ pub fn measure(
     let is_interrupted = outcome.is_interrupted || setting.stop.load(Ordering::SeqCst);
     let account = outcome.account.summary();
     let said = outcome.outputs.iter().map(Said::of).collect();
-    let raw =
-        Some(Raw { start_ns: outcome.start_ns, traces: outcome.traces, window, account, said });
-    Ok(Measured { ended, violations, workload_sha256, clock, raw, is_interrupted })
+    let (start_ns, traces) = (outcome.start_ns, outcome.traces);
+    let raw = Raw { opened_ns, closed_ns, start_ns, traces, window, account, said };
+    Ok(Measured { ended, violations, workload_sha256, clock, raw: Some(raw), is_interrupted })
 }
 
 /// Every rule that the traces and the client's account of itself break.

@@ -9,6 +9,7 @@
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
 //! | [`quiet`] | waits until the machine has come to rest |
 //! | [`raw`] | traces and windows as they came |
+//! | [`samples`] | requests, and the machine around legs, as they go on record |
 //! | [`told`] | what is told while a series runs |
 //! | [`warmth`] | where a server has yet to run what is discarded |
 
@@ -17,6 +18,7 @@ pub mod leg;
 pub mod metrics;
 pub mod quiet;
 pub mod raw;
+pub mod samples;
 pub mod servers;
 pub mod told;
 pub mod warmth;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::ConductError;
@@ -19,6 +20,10 @@ use crate::series::{StateError, state};
 /// A leg as it came.
 #[derive(Debug, Serialize)]
 pub struct Raw {
+    /// When its window was opened, on the machine's monotonic clock.
+    pub opened_ns: u64,
+    /// When that was closed, after the spin.
+    pub closed_ns: u64,
     /// When it started, on the machine's monotonic clock; the times of the traces count from here.
     pub start_ns: u64,
     /// One a request.
@@ -61,6 +66,11 @@ pub fn keep_spoilt(folder: &Path, leg: &str, raw: &Raw) -> Result<(), ConductErr
 
 /// What the server of a leg said, from what was kept of it; `None` where nothing was.
 pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError> {
+    Ok(read::<Answers>(folder, leg)?.map(|answers| answers.said))
+}
+
+/// A part of what was kept of a leg; `None` where nothing was.
+pub fn read<T: DeserializeOwned>(folder: &Path, leg: &str) -> Result<Option<T>, ConductError> {
     let path = path(folder, leg);
     let failed = |source| ConductError::Raw { path: path.clone(), source };
     let file = match File::open(&path) {
@@ -68,9 +78,9 @@ pub fn said(folder: &Path, leg: &str) -> Result<Option<Vec<Said>>, ConductError>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(failed(source)),
     };
-    let answers: Answers = serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
-        .map_err(|error| failed(error.into()))?;
-    Ok(Some(answers.said))
+    serde_json::from_reader(std::io::BufReader::new(GzDecoder::new(file)))
+        .map(Some)
+        .map_err(|error| failed(error.into()))
 }
 
 /// Sets aside what was kept of a leg that is run again.

@@ -11,6 +11,7 @@
 use super::state::{State, state};
 use super::{Class, OpenGaps, Present, Track, Word};
 use crate::metric::Metric;
+use crate::number;
 use crate::record::Record;
 
 /// Ratios from fewer repetitions than this are PROVISIONAL.
@@ -177,7 +178,7 @@ fn directional(_: &Track, states: &[(&str, State)]) -> Option<Cell> {
         let ratio = ratios(record).next()?;
         (null_band(record).is_none()).then(|| Cell {
             word: Word::Directional,
-            why: format!("{gate}: {:.3} without a null arm", ratio.0),
+            why: format!("{gate}: {} without a null arm", number::ratio(ratio.0)),
             next: format!("run the null arm of `{gate}`"),
         })
     })
@@ -241,7 +242,12 @@ fn decided(track: &Track, states: &[(&str, State)]) -> Cell {
     } else {
         Word::NotMet
     };
-    let why = format!("worst of {} ratios {ratio:.3}, null band {band:.3}", all.len());
+    let why = format!(
+        "worst of {} ratios {}, null band {}",
+        all.len(),
+        number::ratio(ratio),
+        number::ratio(band)
+    );
     let next = if word == Word::NotMet { "attribute the residual".into() } else { nothing };
     Cell { word, why, next }
 }

@@ -7,15 +7,13 @@ use super::markdown::{Corrections, date, link, sources};
 use crate::gap::OpenGaps;
 use crate::gap::page::{GENERATED, format_row, letter};
 use crate::gap::state::by_hand;
-use crate::number::significant;
+use crate::number::{ratio_within, with_unit};
 use crate::record::{CellVerdict, ESTABLISHED, RatioInterval, Record, VerdictWord};
 
 /// The most numbers of one track on the page: a sweep of six concurrencies over five axes, twice. The rest is a query away.
 pub const ENTRIES: usize = 60;
 /// How many folders the page lies below the root.
 const DEPTH: usize = 1;
-/// Digits of a measured value.
-const DIGITS: u32 = 4;
 
 /// A ratio with the record and the cell it stands in.
 type Number<'a> = (&'a Record, &'a CellVerdict, RatioInterval);
@@ -106,7 +104,7 @@ fn table(by_gate: &BTreeMap<&str, Vec<Number<'_>>>, gates: &BTreeSet<&str>) -> S
 }
 
 fn interval(ratio: RatioInterval) -> String {
-    format!("{:.3} [{:.3}, {:.3}]", ratio.estimate, ratio.low, ratio.high)
+    ratio_within(ratio.estimate, ratio.low, ratio.high)
 }
 
 /// The speed numbers of each gate's newest record that said PASS or FAIL and has some; the records come newest first.
@@ -134,7 +132,7 @@ fn newest(records: &[&Record]) -> String {
                 &record.gate,
                 &date(record),
                 &format!("{} {}", measurement.metric.name(), measurement.statistic.name()),
-                &format!("{} {}", significant(value, DIGITS), measurement.unit),
+                &with_unit(value, &measurement.unit),
                 &measurement.n.to_string(),
                 record.verdict.word.as_str(),
                 &sources(record),

@@ -2,23 +2,21 @@
 
 mod tables;
 
-use std::path::{Path, PathBuf};
-
 use polars::prelude::{AnyValue, Column, DataType, LazyFrame, PolarsError};
 use polars::sql::SQLContext;
 
-use crate::samples::SamplesError;
+use crate::samples::{Sample, SamplesError};
 use crate::store::Kept;
 
-/// The samples of one record, as a Parquet file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampleFile {
+/// The samples of one record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSamples {
     /// The record's id.
     pub run: String,
-    /// Its gate or grid.
+    /// Its grid.
     pub gate: String,
-    /// Where it lies.
-    pub path: PathBuf,
+    /// Its requests.
+    pub samples: Vec<Sample>,
 }
 
 /// A value of a result.
@@ -51,11 +49,11 @@ pub enum QueryError {
     /// The tables could not be made of the records.
     #[error("cannot make the tables of a query")]
     Tables(#[source] PolarsError),
-    /// A file of samples is not what it should be.
-    #[error("{}: cannot be read as samples", .path.display())]
+    /// Samples that are no measurements.
+    #[error("samples of {run}")]
     Samples {
-        /// The file.
-        path: PathBuf,
+        /// The record.
+        run: String,
         /// What is wrong with it.
         #[source]
         source: SamplesError,
@@ -70,24 +68,18 @@ pub enum QueryError {
     },
 }
 
-impl QueryError {
-    fn samples(path: &Path) -> impl Fn(SamplesError) -> Self {
-        move |source| Self::Samples { path: path.to_owned(), source }
-    }
-}
-
 /// Polars adds a backtrace of its plan, which says nothing to who wrote the query.
 fn first_line(error: &PolarsError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Whether a query may read the table `samples`: its files are large, and no other query waits for them.
+/// Whether a query may read the table `samples`: they are many, and no other query waits for them.
 pub fn reads_samples(sql: &str) -> bool {
     sql.to_ascii_lowercase().contains("samples")
 }
 
 /// Runs SQL over the tables `runs`, `measurements`, `cells` and `samples`.
-pub fn query(records: &[Kept], samples: &[SampleFile], sql: &str) -> Result<Table, QueryError> {
+pub fn query(records: &[Kept], samples: &[RunSamples], sql: &str) -> Result<Table, QueryError> {
     let samples = if reads_samples(sql) { samples } else { &[] };
     let tables: Vec<(&str, LazyFrame)> = vec![
         ("runs", tables::runs(records).map_err(QueryError::Tables)?),

@@ -1,13 +1,10 @@
 //! The tables of a query, made of the records.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use polars::prelude::{Column, DataFrame, IntoLazy, LazyFrame, PlSmallStr, PolarsError, Scalar};
 
-use super::{QueryError, SampleFile};
+use super::{QueryError, RunSamples};
 use crate::record::{CellVerdict, Record};
-use crate::samples::{self, SamplesError};
+use crate::samples::{self, Sample, SamplesError};
 use crate::store::Kept;
 
 /// A column of texts, one a row.
@@ -122,20 +119,15 @@ pub(super) fn cells(records: &[Kept]) -> Result<LazyFrame, PolarsError> {
     )
 }
 
-/// One row a request. A file that two records name is read once, and its rows are of both.
-pub(super) fn samples(files: &[SampleFile]) -> Result<LazyFrame, QueryError> {
-    let empty = samples::frame(&[]).and_then(|empty| of_record(empty, "", ""));
-    let mut all = empty.map_err(QueryError::samples(Path::new("")))?;
-    let mut read: BTreeMap<&Path, DataFrame> = BTreeMap::new();
-    for SampleFile { run, gate, path } in files {
-        let mut add = || -> Result<(), SamplesError> {
-            if !read.contains_key(path.as_path()) {
-                read.insert(path, samples::read_frame(path)?);
-            }
-            let frame = of_record(read[path.as_path()].clone(), run, gate)?;
-            all.vstack_mut_owned(frame).map(drop).map_err(SamplesError::Parquet)
-        };
-        add().map_err(QueryError::samples(path))?;
+/// One row a request.
+pub(super) fn samples(runs: &[RunSamples]) -> Result<LazyFrame, QueryError> {
+    let of = |run: &str, gate: &str, rows: &[Sample]| {
+        let frame = samples::frame(rows).and_then(|frame| of_record(frame, run, gate));
+        frame.map_err(|source| QueryError::Samples { run: run.to_owned(), source })
+    };
+    let mut all = of("", "", &[])?;
+    for RunSamples { run, gate, samples } in runs {
+        all.vstack_mut_owned(of(run, gate, samples)?).map_err(QueryError::Tables)?;
     }
     Ok(all.lazy())
 }

@@ -145,6 +145,8 @@ pub enum Shape {
     },
     /// An upright bar at each x from 0 to y, of a width in units of x.
     Bars(f64, Vec<(f64, f64)>),
+    /// Lying bars at a height, each from an x to an x.
+    Spans(f64, Vec<(f64, f64)>),
     /// All between two heights.
     Band(f64, f64),
     /// A height.

@@ -5,9 +5,9 @@ pub mod threshold;
 
 use std::collections::BTreeMap;
 
-use super::number::with_unit;
 use super::page::{Block, Cell, Fold, Headline, Page, Section, Table, Tone};
 use crate::gap::{Cell as Status, Track};
+use crate::number::with_unit;
 use crate::record::Record;
 use crate::short;
 use points::{Series, State};

@@ -16,11 +16,11 @@
 //! was named before: [`refusal()`] is the page for that, and it has no word on it.
 
 pub mod chart;
+mod ecdf;
 pub mod history;
 pub mod html;
 pub mod identity;
 mod median;
-pub mod number;
 pub mod page;
 pub mod plot;
 pub mod refusal;

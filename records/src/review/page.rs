@@ -176,6 +176,11 @@ impl Cell {
         Self { text: text.into(), code: true, ..Self::default() }
     }
 
+    /// How many there are.
+    pub fn count(count: usize) -> Self {
+        Self::new(crate::number::digits(count as f64))
+    }
+
     /// A word in its tone.
     pub fn word(word: &str) -> Self {
         Self { text: word.to_owned(), tone: Some(Tone::of(word)), ..Self::default() }
@@ -188,6 +193,9 @@ impl Cell {
     }
 }
 
+/// Rows that a page holds of what grows with the evidence.
+pub const MOST_ROWS: usize = 400;
+
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -197,6 +205,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its rows, as many cells as columns each.
     pub rows: Vec<Vec<Cell>>,
+    /// How many more rows there are, which only the evidence has.
+    pub left_out: usize,
 }
 
 /// A column.
@@ -216,7 +226,21 @@ impl Table {
             is_numeric: title.ends_with('#'),
         };
         let columns = columns.iter().map(column).collect();
-        Self { caption: caption.to_owned(), columns, rows: Vec::new() }
+        Self { caption: caption.to_owned(), columns, rows: Vec::new(), left_out: 0 }
+    }
+
+    /// Adds a row of a table that grows with the evidence: beyond [`MOST_ROWS`] it is counted, and not made.
+    pub fn push(&mut self, row: impl FnOnce() -> Vec<Cell>) {
+        if self.rows.len() < MOST_ROWS {
+            self.rows.push(row());
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// All rows, those that are left out as well.
+    pub fn height(&self) -> usize {
+        self.rows.len() + self.left_out
     }
 }
 

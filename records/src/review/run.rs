@@ -8,10 +8,10 @@ mod parties;
 pub use cases::{Case, Cases, Distribution, Outcome};
 pub use evidence::File;
 
-use super::number::{digits, span, with_unit};
 use super::page::{Block, Cell, Fold, Headline, Page, RuleStep, Rung, Section, Table, Tone};
 use super::series;
 use crate::metric::Metric;
+use crate::number::{digits, span, with_unit};
 use crate::record::{Record, VerdictWord};
 
 /// What the judge says when it is asked again with the evidence: it lies beside the record, and the page shows both.

@@ -2,14 +2,17 @@
 //! beside them, legs, latencies by concurrency, clocks.
 //!
 //! Words, ratios and rules are the record's. Pairs and clocks are drawn from `plan.json` and `outcomes.json.gz`, intervals of the
-//! null arm from `report.json`, what arms have to show from `correct.json`; the page says so where one of them is missing or is of another plan.
+//! null arm from `report.json`, what arms have to show from `correct.json`, requests from `requests.json.gz`, what lies within a leg from
+//! `around.json.gz`; the page says so where one of them is missing or is of another plan.
 
+mod around;
 mod cells;
 mod contradiction;
 mod correct;
 mod latency;
 mod pairs;
 mod read;
+mod requests;
 mod timeline;
 
 use super::page::{Block, Cell, Section, Table, Tone};
@@ -20,7 +23,11 @@ use read::Evidence;
 
 /// Its sections.
 pub fn sections(record: &Record, series: &Series, files: &[File], base: &str) -> Vec<Section> {
-    let evidence = read::evidence(series, files);
+    let texts = read::texts(series, files);
+    let evidence = texts
+        .as_ref()
+        .map_err(String::clone)
+        .and_then(|texts| read::evidence(record, files, texts));
     let mut sections =
         vec![cells::section(series, as_recorded(record, files), evidence.as_ref().ok())];
     match &evidence {
@@ -28,6 +35,7 @@ pub fn sections(record: &Record, series: &Series, files: &[File], base: &str) ->
             sections.push(derivation(series, evidence));
             sections.extend(pairs::section(series, evidence));
             sections.extend(latency::section(evidence));
+            sections.push(requests::section(evidence));
             sections.push(timeline::section(evidence));
             sections.push(correct::section(series, evidence, base));
         }
@@ -126,12 +134,12 @@ fn told(cell: &CellVerdict) -> &str {
 }
 
 /// How a series comes to its words.
-fn derivation(series: &Series, evidence: &Evidence) -> Section {
+fn derivation(series: &Series, evidence: &Evidence<'_>) -> Section {
     let plan = &evidence.plan;
     let looks: Vec<String> = plan.looks.iter().map(ToString::to_string).collect();
     let fact = |label: &str, value: String| (label.to_owned(), Cell::new(value));
     let facts = vec![
-        fact("arms", plan.arms().join(", ")),
+        fact("arms", evidence.arms.join(", ")),
         fact(
             "null arm",
             format!(

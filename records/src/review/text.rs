@@ -2,8 +2,8 @@
 
 mod layout;
 
-use super::number::digits;
 use super::page::{Block, Cell, Found, Page, Parting, RuleStep, Rung, Side, Tone};
+use crate::number::digits;
 use layout::{cells, clean, wrapped};
 
 /// How to write.

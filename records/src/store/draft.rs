@@ -12,6 +12,7 @@ use super::read::{content_hash, id_prefix};
 use super::{DRAFT_PREFIX, EXTERNAL_BYTES, Store, StoreError, evidence_path};
 use crate::canonical::canonical_json;
 use crate::digest::sha256_hex;
+use crate::packed;
 use crate::record::{Evidence, Record};
 
 /// A record that is open: nothing of it is visible until it is committed.
@@ -62,6 +63,11 @@ impl Draft {
         flush(&file)?;
         self.evidence.push((entry.clone(), file));
         Ok(entry)
+    }
+
+    /// The same of what a file holds, compressed where its name says so.
+    pub fn content(&mut self, name: &str, content: &[u8]) -> Result<Evidence, StoreError> {
+        self.evidence(name, &packed::pack(name, content))
     }
 
     /// Writes the record and gives its path. `id`, `started_at` and `evidence` are filled in here.

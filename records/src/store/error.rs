@@ -129,6 +129,17 @@ pub enum StoreError {
         /// Where it was looked for.
         looked: PathBuf,
     },
+    /// Whole evidence that does not unpack.
+    #[error("{}: {name} does not unpack", .path.display())]
+    Packed {
+        /// The file.
+        path: PathBuf,
+        /// The evidence's name.
+        name: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A place that this program cannot read evidence from.
     #[error("{found}: expected a folder or a file:// address of one")]
     Place {
@@ -150,6 +161,7 @@ impl StoreError {
             | Self::Schema { path, .. }
             | Self::Invalid { path, .. }
             | Self::EvidencePath { path, .. }
+            | Self::Packed { path, .. }
             | Self::Absent { path, .. } => Some(path),
             Self::OtherGate { .. }
             | Self::Unwritable { .. }

@@ -22,10 +22,12 @@ pub use external::{EXTERNAL_BYTES, External};
 pub use read::{Kept, read_kept, read_record};
 pub use torn::Moved;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::digest::sha256_file;
+use crate::digest::{sha256_file, sha256_hex};
+use crate::packed;
 use crate::record::{Evidence, Record, is_gate_name};
 use error::io_error;
 
@@ -107,9 +109,22 @@ impl Store {
 
     /// The bytes of an evidence file, verified.
     pub fn evidence(&self, entry: &Evidence) -> Result<Vec<u8>, StoreError> {
-        self.verify_evidence(&self.dir, entry)?;
-        let path = self.evidence_file(entry);
-        fs::read(&path).map_err(io_error("read", &path))
+        let path = self.present(&self.dir, entry)?;
+        let bytes = fs::read(&path).map_err(io_error("read", &path))?;
+        matched(path, entry, sha256_hex(&bytes))?;
+        Ok(bytes)
+    }
+
+    /// What an evidence file holds, verified, and unpacked where its name says that it is compressed.
+    pub fn content(&self, entry: &Evidence) -> Result<Vec<u8>, StoreError> {
+        let kept = self.evidence(entry)?;
+        if !packed::is_packed(&entry.name) {
+            return Ok(kept);
+        }
+        let (name, path) = (entry.name.clone(), self.evidence_file(entry));
+        packed::unpack(&entry.name, &kept)
+            .map(Cow::into_owned)
+            .map_err(|source| StoreError::Packed { path, name, source })
     }
 
     /// Where a piece of evidence lies, or would lie where it is absent.
@@ -122,6 +137,13 @@ impl Store {
 
     /// Checks a piece of evidence against its hash; `record` is the file that names it, for the message.
     fn verify_evidence(&self, record: &Path, entry: &Evidence) -> Result<(), StoreError> {
+        let path = self.present(record, entry)?;
+        let found = sha256_file(&path).map_err(io_error("read", &path))?;
+        matched(path, entry, found)
+    }
+
+    /// Where a piece of evidence lies; of what is kept outside, the error says that it is not there.
+    fn present(&self, record: &Path, entry: &Evidence) -> Result<PathBuf, StoreError> {
         let path = self.evidence_file(entry);
         if entry.external && !path.exists() {
             return Err(StoreError::Absent {
@@ -132,11 +154,7 @@ impl Store {
                 looked: path.parent().unwrap_or(&self.dir).to_owned(),
             });
         }
-        let found = sha256_file(&path).map_err(io_error("read", &path))?;
-        if found != entry.sha256 {
-            return Err(StoreError::Changed { path, expected: entry.sha256.clone(), found });
-        }
-        Ok(())
+        Ok(path)
     }
 
     /// The file of every record, oldest first; what is in them is not read.
@@ -152,6 +170,14 @@ impl Store {
         files.sort_unstable();
         Ok(files)
     }
+}
+
+/// Holds the digest that a file has against the one that it is to have.
+fn matched(path: PathBuf, entry: &Evidence, found: String) -> Result<(), StoreError> {
+    if found == entry.sha256 {
+        return Ok(());
+    }
+    Err(StoreError::Changed { path, expected: entry.sha256.clone(), found })
 }
 
 /// Where evidence lies, relative to the store: by its hash, with the extension of its name so that viewers know what it is.

@@ -1,10 +1,8 @@
 //! A series that never ran. Every number is made from a counter, so that pages are the same bytes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use records::packed::pack;
 use records::review::run::File;
 use records::{
     CellVerdict, Medians, RatioInterval, Record, Series, Verdict, VerdictWord, sha256_hex,
@@ -12,8 +10,8 @@ use records::{
 use serde_json::{Map, Value, json};
 
 use crate::fixture::{HOSTILE, record};
+use crate::samples;
 
-/// The one file that is compressed.
 const OUTCOMES: &str = "outcomes.json.gz";
 const CELLS: [(&str, u32); 3] = [("c1", 1), ("c8", 8), ("c32", 32)];
 /// Arms with their speed.
@@ -30,7 +28,7 @@ const MEDIANS: [Medians; 2] = [
 ];
 
 /// A number in (-1, 1) from a counter: SplitMix64, so that neighbours have nothing in common.
-fn wobble(at: u64) -> f64 {
+pub(crate) fn wobble(at: u64) -> f64 {
     let mut mixed = at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -57,12 +55,13 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
         "sessions": 1, "looks": [pairs], "alpha": 0.05, "legs": legs,
     });
     let file = |name: &str, value: &Value| {
-        let text = canonical(value);
-        let bytes = if name == OUTCOMES { compressed(&text) } else { text };
+        let bytes = pack(name, &canonical(value));
         File { name: name.into(), bytes, href: format!("../records/evidence/{name}") }
     };
     let files = vec![
         file("plan.json", &plan),
+        file("requests.json.gz", &samples::requests(&outcomes)),
+        file("around.json.gz", &samples::around(&outcomes)),
         file(OUTCOMES, &Value::Object(outcomes)),
         file("report.json", &report(&sha256_hex(&canonical(&plan)), pairs)),
         file("correct.json", &correct()),
@@ -94,12 +93,6 @@ pub(crate) fn series(pairs: u64) -> (Record, Vec<File>) {
 
 fn canonical(value: &Value) -> Vec<u8> {
     records::canonical::canonical_json(value).unwrap().into_bytes()
-}
-
-pub(crate) fn compressed(text: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// One arm has passed its gate, against one that was not run stands a sentence.

@@ -1,7 +1,7 @@
 //! `gate records diff A B`
 
 use records::diff::{Difference, differences};
-use records::number::significant;
+use records::number::digits;
 use serde_json::{Value, json};
 
 use super::{CommandError, Context};
@@ -10,8 +10,6 @@ use crate::command::{print, terminal_width};
 
 /// Exit status of two records that differ, as `diff` has it.
 const DIFFERENT: u8 = 1;
-/// Digits of a ratio.
-const DIGITS: u32 = 4;
 /// The longest value of the table, in characters. The JSON has the whole.
 const LONGEST: usize = 40;
 
@@ -41,7 +39,7 @@ pub(super) fn diff(context: &Context, a: &str, b: &str, as_json: bool) -> Result
 }
 
 fn cells(difference: &Difference) -> [String; 4] {
-    let ratio = difference.ratio.map_or_else(|| "-".to_owned(), |r| significant(r, DIGITS));
+    let ratio = difference.ratio.map_or_else(|| "-".to_owned(), digits);
     let [a, b] = [&difference.a, &difference.b].map(|value| match value {
         None => "(absent)".to_owned(),
         Some(Value::String(text)) => records::cut(text, LONGEST),

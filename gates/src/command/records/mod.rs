@@ -1,13 +1,12 @@
-//! `gate records list|show|diff|query|verify`: looking at the store.
+//! `gate records list|show|diff|query|samples|verify`: looking at the store.
 
 mod diff;
 mod filter;
 mod list;
 mod query;
+mod samples;
 mod show;
 mod verify;
-
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use records::{External, Kept, Record, Store, find};
@@ -46,6 +45,8 @@ pub(super) enum RecordsCommand {
     },
     /// SQL over the tables runs, measurements, cells and samples
     Query(QueryArguments),
+    /// Every request of a grid as a row of a Parquet file
+    Samples(samples::SamplesArguments),
     /// Check every record and its evidence against their hashes, and name what writers left half done
     Verify {
         /// Move torn files to records/torn/ instead of only naming them
@@ -79,6 +80,7 @@ pub(super) fn run(context: &Context, command: RecordsCommand) -> Result<u8, Comm
         RecordsCommand::Show { run, json } => show::show(context, &run, json),
         RecordsCommand::Diff { a, b, json } => diff::diff(context, &a, &b, json),
         RecordsCommand::Query(arguments) => query::query(context, &arguments),
+        RecordsCommand::Samples(arguments) => samples::samples(context, &arguments),
         RecordsCommand::Verify { set_aside, store } => {
             verify::verify(context, set_aside, store.as_deref())
         }
@@ -106,11 +108,7 @@ fn commit(record: &Record) -> String {
 pub(super) fn store(context: &Context, place: Option<&str>) -> Result<Store, CommandError> {
     let external = match place {
         Some(place) => External::at(place)?,
-        None => External::folder(evidence_folder(context)),
+        None => External::folder(context.home.evidence_dir()),
     };
     Ok(Store::open(context.records_folder())?.with_external(external))
-}
-
-fn evidence_folder(context: &Context) -> PathBuf {
-    crate::run::evidence_folder(&context.home)
 }

@@ -19,9 +19,9 @@ pub(super) use with_polars::query;
 #[cfg(feature = "query")]
 mod with_polars {
     use records::number::significant;
-    use records::query::{SampleFile, Table, Value, reads_samples};
-    use records::samples::SAMPLES_FILE;
-    use records::{Kept, Store};
+    use records::query::{RunSamples, Table, Value, reads_samples};
+    use records::samples::SamplesError;
+    use records::{Kept, Store, StoreError};
     use serde_json::{Map, json};
 
     use super::{CommandError, Context, QueryArguments};
@@ -37,11 +37,11 @@ mod with_polars {
     ) -> Result<u8, CommandError> {
         let store = super::super::store(context, arguments.store.as_deref())?;
         let records = store.read_kept()?;
-        let (files, absent) = sample_files(&store, &records);
-        for name in absent.iter().filter(|_| reads_samples(&arguments.sql)) {
-            context.progress.note(&format!("absent, and not in the table samples: {name}"));
-        }
-        let table = records::query::query(&records, &files, &arguments.sql)?;
+        let samples = match reads_samples(&arguments.sql) {
+            true => samples(context, &store, &records)?,
+            false => Vec::new(),
+        };
+        let table = records::query::query(&records, &samples, &arguments.sql)?;
         let text = if arguments.json {
             json_lines(&table)
         } else if arguments.csv {
@@ -53,24 +53,29 @@ mod with_polars {
         Ok(0)
     }
 
-    /// The files of samples that can be read, and those that are not on this machine.
-    fn sample_files(store: &Store, records: &[Kept]) -> (Vec<SampleFile>, Vec<String>) {
-        let (mut files, mut absent) = (Vec::new(), Vec::new());
+    /// The samples of every record that keeps some; what is not on this machine is told.
+    fn samples(
+        context: &Context,
+        store: &Store,
+        records: &[Kept],
+    ) -> Result<Vec<RunSamples>, CommandError> {
+        let mut all = Vec::new();
         for record in records.iter().map(|kept| &kept.record) {
-            for entry in record.evidence.iter().filter(|entry| entry.name == SAMPLES_FILE) {
-                let path = store.evidence_file(entry);
-                if path.exists() {
-                    files.push(SampleFile {
-                        run: record.id.clone(),
-                        gate: record.gate.clone(),
-                        path,
-                    });
-                } else {
-                    absent.push(format!("{} of {}", path.display(), record.id));
+            match records::samples::of_record(store, record) {
+                Ok(None) => {}
+                Ok(Some(samples)) => {
+                    let (run, gate) = (record.id.clone(), record.gate.clone());
+                    all.push(RunSamples { run, gate, samples });
                 }
+                Err(SamplesError::Store(StoreError::Absent { name, .. })) => {
+                    let told =
+                        format!("{name} of {} is absent, and not in the table samples", record.id);
+                    context.progress.note(&told);
+                }
+                Err(error) => return Err(error.into()),
             }
         }
-        (files, absent)
+        Ok(all)
     }
 
     fn plain(value: &Value, digits: Option<u32>) -> String {

@@ -2,16 +2,13 @@
 
 use std::fmt::Write as _;
 
-use records::number::significant;
+use records::number::{ratio_within, span, with_unit};
 use records::{Kept, Record};
 
 use super::{CommandError, Context};
 use crate::command::aligned::Aligned;
 use crate::command::print;
 use crate::words::count;
-
-/// Digits of a measured value.
-const DIGITS: u32 = 4;
 
 pub(super) fn show(context: &Context, run: &str, as_json: bool) -> Result<u8, CommandError> {
     let store = super::store(context, None)?;
@@ -50,10 +47,10 @@ fn text(kept: &Kept) -> String {
 fn identities(record: &Record) -> Aligned {
     let mut table = Aligned::new(&[]);
     let mut add = |key: &str, value: String| table.row([key.to_owned(), value]);
-    let seconds = significant(record.duration_ms as f64 / 1000.0, DIGITS);
+    let took = span(record.duration_ms);
     let subject = &record.subject;
     add("record", record.id.clone());
-    add("when", format!("{}, took {seconds} s", record.started_at));
+    add("when", format!("{}, took {took}", record.started_at));
     add("kinds", record.kinds.join(", "));
     add("compared", record.compared.to_string());
     if !record.verdict.rules.is_empty() {
@@ -102,14 +99,13 @@ fn measurements(record: &Record) -> String {
     if record.measurements.is_empty() {
         return String::new();
     }
-    let mut table = Aligned::new(&["metric", "statistic", "value", "unit", "n"]).right([2, 4]);
+    let mut table = Aligned::new(&["metric", "statistic", "value", "n"]).right([2, 3]);
     for measurement in &record.measurements {
-        let value = measurement.value.map(|value| significant(value, DIGITS));
+        let value = measurement.value.map(|value| with_unit(value, &measurement.unit));
         table.row([
             measurement.metric.name().to_owned(),
             measurement.statistic.name().to_owned(),
             value.unwrap_or_else(|| "not measured".to_owned()),
-            measurement.unit.clone(),
             measurement.n.to_string(),
         ]);
     }
@@ -128,7 +124,7 @@ fn cells(record: &Record) -> String {
     let head = ["cell", "c", "subject / reference", "metric", "word", "ratio", "rules", "why"];
     let mut table = Aligned::new(&head).right([1]);
     for cell in &series.cells {
-        let ratio = cell.ratio.map(|r| format!("{:.3} [{:.3}, {:.3}]", r.estimate, r.low, r.high));
+        let ratio = cell.ratio.map(|r| ratio_within(r.estimate, r.low, r.high));
         table.row([
             cell.cell.clone(),
             cell.concurrency.to_string(),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::threshold::Threshold;
 use crate::metric::Statistic;
+use crate::number::with_unit;
 use crate::record::{Record, VerdictWord};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
-use crate::review::number::with_unit;
 use crate::review::page::{Cell, Figure, Table, Tone};
 
 /// One measurement of one gate under one spec on one kind of machine.
@@ -186,12 +186,14 @@ impl Series {
                     format!("{} ± {}", value(found.median), value(found.half_width))
                 },
             );
-            table.rows.push(vec![
-                Cell::new(&point.when),
-                Cell::code(&point.commit),
-                Cell::new(with_unit(point.value, &self.unit)),
-                Cell::new(expected),
-            ]);
+            table.push(|| {
+                vec![
+                    Cell::new(&point.when),
+                    Cell::code(&point.commit),
+                    Cell::new(with_unit(point.value, &self.unit)),
+                    Cell::new(expected),
+                ]
+            });
         }
         Figure {
             id: format!("n{}", self.place),
@@ -244,11 +246,13 @@ pub(super) fn words(gates: &[String], records: &[&Record]) -> Option<Figure> {
     let passed = records.iter().filter(|record| record.verdict.word == VerdictWord::Pass).count();
     let mut table = Table::new("Words in order of time", &["when, UTC", "gate", "word"]);
     for record in records {
-        table.rows.push(vec![
-            Cell::new(record.opened()),
-            Cell::code(&record.gate),
-            Cell::word(record.verdict.word.as_str()),
-        ]);
+        table.push(|| {
+            vec![
+                Cell::new(record.opened()),
+                Cell::code(&record.gate),
+                Cell::word(record.verdict.word.as_str()),
+            ]
+        });
     }
     Some(Figure {
         id: "words".to_owned(),

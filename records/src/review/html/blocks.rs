@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::{address, escape, prose};
 use super::{figure, rules};
-use crate::review::number::digits;
+use crate::number::digits;
 use crate::review::page::{Block, Cell, Parting, Side, Table};
 
 /// Characters of a code that is kept on one line.
@@ -103,6 +103,14 @@ pub(super) fn table(out: &mut String, table: &Table) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody>\n</table></div>\n");
+    if table.left_out > 0 {
+        let _ = writeln!(
+            out,
+            "<p class=\"quiet\">The first {} rows; the evidence has all {}.</p>",
+            table.rows.len(),
+            table.height()
+        );
+    }
 }
 
 /// A value in its form.

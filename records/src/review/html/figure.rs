@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 use super::blocks;
 use super::escape::escape;
 use crate::review::chart::{Layer, Mark, Shape};
-use crate::review::page::{Figure, Table};
+use crate::review::page::Figure;
 use crate::review::plot::{self, Size};
-
-/// Rows of numbers that a page holds; the evidence has all.
-const MOST_ROWS: usize = 400;
 
 /// One figure.
 pub(super) fn figure(out: &mut String, figure: &Figure, size: Size) {
@@ -24,19 +21,10 @@ pub(super) fn figure(out: &mut String, figure: &Figure, size: Size) {
         plot::svg(chart, size, &id, title, description),
         escape(description)
     );
-    let rows = table.rows.len();
+    let rows = table.height();
     let summary = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
     let _ = writeln!(out, "<details><summary>The same in numbers ({summary})</summary>");
-    if rows > MOST_ROWS {
-        let cut = Table { rows: table.rows[..MOST_ROWS].to_vec(), ..table.clone() };
-        blocks::table(out, &cut);
-        let _ = writeln!(
-            out,
-            "<p class=\"quiet\">The first {MOST_ROWS} rows; the evidence has all {rows}.</p>"
-        );
-    } else {
-        blocks::table(out, table);
-    }
+    blocks::table(out, table);
     out.push_str("</details>\n</figure>\n");
 }
 
@@ -56,6 +44,7 @@ fn legend(out: &mut String, layers: &[Layer]) {
                 "<path d=\"M0 7h18\" stroke-dasharray=\"5 3\"/>"
             }
             Shape::Line { .. } | Shape::Level { .. } => "<path d=\"M0 7h18\"/>",
+            Shape::Spans(..) => "<rect x=\"0\" y=\"5\" width=\"18\" height=\"4\" class=\"solid\"/>",
             Shape::Bars(..) => "<rect x=\"3\" y=\"2\" width=\"12\" height=\"10\" class=\"solid\"/>",
             Shape::Band(..) => {
                 "<rect x=\"0\" y=\"2\" width=\"18\" height=\"10\" class=\"solid band\"/>"

@@ -13,8 +13,8 @@ use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, IntoFont, TextStyle};
 
 use super::{Failure, Size, colour, marks, thin};
+use crate::number::digits;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Shape};
-use crate::review::number::digits;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plane<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -97,6 +97,15 @@ fn draw_layer(plane: &mut Plane<'_, '_>, chart: &Chart, layer: &Layer) -> Result
             let pixels: BTreeSet<(i32, i32)> =
                 points.map(|point| plane.backend_coord(&point)).collect();
             return Ok(marks::path(*mark, layer.hue, &pixels));
+        }
+        Shape::Spans(height, spans) => {
+            let ends = |&(from, to): &(f64, f64)| {
+                let ends = [from, to].map(|across| at(&(across, *height)));
+                ends.iter().all(inside).then(|| ends.map(|end| plane.backend_coord(&end)))
+            };
+            let pixels: BTreeSet<(i32, i32, i32)> =
+                spans.iter().filter_map(ends).map(|[from, to]| (from.0, to.0, from.1)).collect();
+            return Ok(marks::spans(layer.hue, &pixels));
         }
         Shape::Line { dashed, points } => {
             let points: Vec<(f64, f64)> =

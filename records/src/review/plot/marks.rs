@@ -37,6 +37,19 @@ pub(super) fn path(mark: Mark, hue: Hue, pixels: &BTreeSet<(i32, i32)>) -> Strin
     )
 }
 
+/// The path of lying bars: from, to and height of each, in pixels. One that is shorter than a pixel is a pixel long.
+pub(super) fn spans(hue: Hue, pixels: &BTreeSet<(i32, i32, i32)>) -> String {
+    let mut line = String::with_capacity(pixels.len() * 12);
+    for (from, to, y) in pixels {
+        // Writing to a string cannot fail.
+        let _ = write!(line, "M{from} {y}h{}", (to - from).max(1));
+    }
+    format!(
+        "<path d=\"{line}\" fill=\"none\" stroke=\"var(--{})\" stroke-width=\"4\"/>",
+        hue.class()
+    )
+}
+
 /// A name under or beside an axis.
 pub(super) fn name(x: f64, y: f64, anchor: &str, text: &str) -> String {
     let text = crate::review::html::escape::escape(text);

@@ -1,7 +1,7 @@
 //! The cases of a gate of generations, and the positions of one of whole distributions.
 
+use crate::number::digits;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Shape};
-use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Fold, Parting, Section, Table, Tone};
 
 /// Partings that stand on the page openly; the others fold.

@@ -1,7 +1,7 @@
 //! The files behind a record: named, hashed, one click away, and the small ones on the page itself.
 
+use crate::number::bytes;
 use crate::record::Record;
-use crate::review::number::bytes;
 use crate::review::page::{Block, Cell, Fold, Section, Table};
 
 /// Text of at most this length stands on the page.

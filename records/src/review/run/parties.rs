@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::number::{bytes, digits};
 use crate::record::{OracleRef, OracleSource, Record};
 use crate::review::identity::{self, Line, flat};
-use crate::review::number::{bytes, digits};
 use crate::review::page::{Block, Cell, Fold, Section, Table};
 use crate::short;
 

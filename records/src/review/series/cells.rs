@@ -1,13 +1,13 @@
 //! The words of a series, and why some of them are none.
 
-use super::read::{Discard, Ended, Evidence};
+use super::read::{Ended, Evidence};
 use super::{gravity, name, told};
+use crate::number::{self, digits, percent_off};
 use crate::record::Series;
-use crate::review::number::{digits, percent_off};
 use crate::review::page::{Block, Cell, Fold, Section, Table, Tone};
 
 /// `whose` says whose words they are.
-pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence>) -> Section {
+pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence<'_>>) -> Section {
     let mut table = Table::new(
         "Every word, in the order of cells, comparisons and axes",
         &[
@@ -26,8 +26,8 @@ pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence
             || ("no number".to_owned(), "–".to_owned()),
             |ratio| {
                 (
-                    format!("{:.4} ({})", ratio.estimate, percent_off(ratio.estimate)),
-                    format!("{:.4} to {:.4}", ratio.low, ratio.high),
+                    format!("{} ({})", number::ratio(ratio.estimate), percent_off(ratio.estimate)),
+                    format!("{} to {}", number::ratio(ratio.low), number::ratio(ratio.high)),
                 )
             },
         );
@@ -80,7 +80,7 @@ pub(super) fn section(series: &Series, whose: String, evidence: Option<&Evidence
 }
 
 /// Pairs whose clocks were apart.
-fn discarded(series: &Series, evidence: &Evidence) -> Option<Block> {
+fn discarded(series: &Series, evidence: &Evidence<'_>) -> Option<Block> {
     let mut table = Table::new(
         "Pairs that are DISCARD: their clocks lie more than 1 % apart, so that a difference would be the clock's",
         &["cell", "subject / reference", "pair#", "mean clock#", "median clock#", "word"],
@@ -91,39 +91,44 @@ fn discarded(series: &Series, evidence: &Evidence) -> Option<Block> {
         if seen.contains(&key) {
             continue;
         }
-        let Some(found) = evidence.compared::<Vec<Discard>>(cell, "discarded") else { continue };
+        let Some(compared) = evidence.compared(cell) else { continue };
         seen.push(key);
-        for discard in found {
-            table.rows.push(vec![
-                Cell::new(&cell.cell),
-                Cell::new(format!("{} / {}", cell.subject, cell.reference)),
-                Cell::new(discard.block.to_string()),
-                Cell::new(percent_off(1.0 + discard.clock_mean_off)),
-                Cell::new(percent_off(1.0 + discard.clock_median_off)),
-                Cell::word("DISCARD"),
-            ]);
+        for discard in &compared.discarded {
+            table.push(|| {
+                vec![
+                    Cell::new(&cell.cell),
+                    Cell::new(format!("{} / {}", cell.subject, cell.reference)),
+                    Cell::new(discard.block.to_string()),
+                    Cell::new(percent_off(1.0 + discard.clock_mean_off)),
+                    Cell::new(percent_off(1.0 + discard.clock_median_off)),
+                    Cell::word("DISCARD"),
+                ]
+            });
         }
     }
     many(table)
 }
 
 /// Legs that broke a rule, failed, or were not begun.
-fn broken(evidence: &Evidence) -> Option<Block> {
+fn broken(evidence: &Evidence<'_>) -> Option<Block> {
     let mut table = Table::new(
         "Legs that broke a rule or did not end well",
         &["leg", "arm", "rule", "what happened"],
     );
-    for leg in &evidence.plan.legs {
-        let Some(outcome) = evidence.outcomes.get(&leg.id) else { continue };
+    for leg in &evidence.legs {
+        let Some(outcome) = &leg.outcome else { continue };
+        let arm = &evidence.arms[leg.arm];
         let row = |rule: &str, what: &str| {
-            vec![Cell::code(&leg.id), Cell::new(&leg.arm), Cell::code(rule), Cell::new(what)]
+            vec![Cell::code(&*leg.id), Cell::new(arm), Cell::code(rule), Cell::new(what)]
         };
         match &outcome.ended {
-            Ended::Failed(why) => table.rows.push(row("failed", why)),
-            Ended::Skipped(why) => table.rows.push(row("skipped", why)),
+            Ended::Failed(why) => table.push(|| row("failed", why)),
+            Ended::Skipped(why) => table.push(|| row("skipped", why)),
             Ended::Measured(_) => {}
         }
-        table.rows.extend(outcome.violations.iter().map(|found| row(&found.rule, &found.reason)));
+        for found in &outcome.violations {
+            table.push(|| row(&found.rule, &found.reason));
+        }
     }
     many(table)
 }
@@ -133,7 +138,7 @@ const SHOWN: usize = 8;
 
 /// A table, on demand where it is long; none where it is empty.
 fn many(table: Table) -> Option<Block> {
-    match table.rows.len() {
+    match table.height() {
         0 => None,
         1..=SHOWN => Some(Block::Table(table)),
         rows => {

@@ -193,6 +193,7 @@ impl Said {
     /// How the judge's line of it begins, behind which its figures stand.
     fn told(&self, name: &str) -> String {
         let figures = self.ratio().map(|RatioInterval { estimate, low, high }| {
+            // As the grid wrote it then, whatever pages print now.
             format!("{estimate:.4} [{low:.4}, {high:.4}]")
         });
         format!("{name}: {} {}", self.word(), figures.unwrap_or_default())

@@ -4,7 +4,7 @@ use super::read::Evidence;
 use crate::record::Series;
 use crate::review::page::{Block, Cell, Section, Table, Tone};
 
-pub(super) fn section(series: &Series, evidence: &Evidence, base: &str) -> Section {
+pub(super) fn section(series: &Series, evidence: &Evidence<'_>, base: &str) -> Section {
     let mut blocks = Vec::new();
     match &evidence.correctness {
         None => blocks.push(Block::Note(

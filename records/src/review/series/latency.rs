@@ -1,12 +1,12 @@
 //! Time to first token and time per output token by concurrency, for all arms.
 
 use super::read::Evidence;
+use crate::number::digits;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
 use crate::review::median::median;
-use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Section, Table};
 
-pub(super) fn section(evidence: &Evidence) -> Option<Section> {
+pub(super) fn section(evidence: &Evidence<'_>) -> Option<Section> {
     let of = [
         ("ttft_ms_p50", "ttft", "Time to first token by concurrency"),
         ("tpot_ms_p50", "tpot", "Time per output token by concurrency"),
@@ -21,17 +21,14 @@ pub(super) fn section(evidence: &Evidence) -> Option<Section> {
     })
 }
 
-fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Figure> {
+fn figure(evidence: &Evidence<'_>, metric: &str, id: &str, title: &str) -> Option<Figure> {
     let plan = &evidence.plan;
     let mut table = Table::new(title, &["arm", "in flight#", "median of legs, ms#", "legs#"]);
     let (mut layers, mut all, mut across) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, arm) in plan.arms().into_iter().enumerate() {
+    for (at, arm) in evidence.arms.iter().enumerate() {
         let mut points = Vec::new();
-        for cell in &plan.cells {
-            let legs = plan
-                .legs
-                .iter()
-                .filter(|leg| leg.cell == cell.id && leg.arm == arm && leg.role == "measured");
+        for (place, cell) in plan.cells.iter().enumerate() {
+            let legs = evidence.runs(place, at);
             let values: Vec<f64> = legs.filter_map(|leg| evidence.value(leg, metric)).collect();
             let Some(median) = median(&values) else { continue };
             points.push((f64::from(cell.concurrency), median));
@@ -44,7 +41,7 @@ fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Fi
         }
         all.extend(points.iter().map(|point| point.1));
         across.extend(points.iter().map(|point| point.0));
-        let dashed = arm == plan.null.twin;
+        let dashed = *arm == plan.null.twin;
         let line = Shape::Line { dashed, points: points.clone() };
         layers.push(Layer::new("", Hue::arm(at), line));
         layers.push(Layer::new(arm, Hue::arm(at), Shape::Marks(Mark::arm(at), points)));
@@ -69,7 +66,7 @@ fn figure(evidence: &Evidence, metric: &str, id: &str, title: &str) -> Option<Fi
         title: title.to_owned(),
         description: format!(
             "Medians of {} arms at {} concurrencies, from 0 to {} ms.",
-            plan.arms().len(),
+            evidence.arms.len(),
             plan.cells.len(),
             digits(highest)
         ),

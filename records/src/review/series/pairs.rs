@@ -1,13 +1,12 @@
 //! Pairs in order of time, the null arm beside them, and the legs that they are made of.
 
-use std::collections::BTreeMap;
-
 use super::name;
-use super::read::{Evidence, Interval, Leg, Outcome};
+use super::read::{Evidence, Leg};
+use crate::number::{self, digits};
 use crate::record::{CellVerdict, Series};
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
+use crate::review::ecdf;
 use crate::review::median::median;
-use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Fold, Section, Table, Tone};
 
 /// Words whose plots are open from the start.
@@ -23,14 +22,14 @@ struct Pair {
     subject: f64,
 }
 
-pub(super) fn section(series: &Series, evidence: &Evidence) -> Option<Section> {
+pub(super) fn section(series: &Series, evidence: &Evidence<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     for (place, cell) in series.cells.iter().enumerate() {
         let pairs = pairs(evidence, cell, &cell.reference, &cell.subject);
         if pairs.is_empty() {
             continue;
         }
-        let legs = ecdf(cell, evidence, place).map(|figure| Block::Figure(Box::new(figure)));
+        let legs = legs(cell, evidence, place).map(|figure| Block::Figure(Box::new(figure)));
         let inner = if cell.rules.is_empty() {
             let null = &evidence.plan.null;
             let nulls = self::pairs(evidence, cell, &null.of, &null.twin);
@@ -55,30 +54,22 @@ pub(super) fn section(series: &Series, evidence: &Evidence) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("pairs", "Pair by pair", Some(lead), blocks))
 }
 
-/// The runs of an arm at a cell, by block.
-fn runs<'e>(
-    evidence: &'e Evidence,
-    cell: &str,
-    arm: &str,
-) -> BTreeMap<u64, (&'e Leg, &'e Outcome)> {
-    let legs = evidence.plan.legs.iter();
-    let measured = legs.filter(|leg| leg.cell == cell && leg.arm == arm && leg.role == "measured");
-    measured.filter_map(|leg| Some((leg.block?, (leg, evidence.outcomes.get(&leg.id)?)))).collect()
-}
-
-fn pairs(evidence: &Evidence, cell: &CellVerdict, reference: &str, subject: &str) -> Vec<Pair> {
+fn pairs(evidence: &Evidence<'_>, cell: &CellVerdict, reference: &str, subject: &str) -> Vec<Pair> {
     let turned = evidence.plan.is_turned(&cell.metric);
-    let subjects = runs(evidence, &cell.cell, subject);
-    let pair = |(block, (leg, outcome)): (u64, (&Leg, &Outcome))| {
-        let (other, beside) = subjects.get(&block)?;
-        let value = |leg| evidence.value(leg, &cell.metric);
+    let subjects = evidence.named(&cell.cell, subject);
+    let value = |leg: &Leg<'_>| evidence.value(leg, &cell.metric);
+    let pair = |leg: &Leg<'_>| {
+        let place = subjects.binary_search_by_key(&leg.block, |other| other.block).ok()?;
+        let other = subjects[place];
         let (reference, subject) = (value(leg)?, value(other)?);
+        let (outcome, beside) = (leg.outcome.as_ref()?, other.outcome.as_ref()?);
         let ratio = if turned { reference / subject } else { subject / reference };
         let ratio = Some(ratio).filter(|_| !beside.is_apart(outcome));
-        Some(Pair { block, at_s: outcome.at_s.min(beside.at_s), ratio, reference, subject })
+        let at_s = outcome.at_s.min(beside.at_s);
+        Some(Pair { block: leg.block?, at_s, ratio, reference, subject })
     };
-    let mut pairs: Vec<Pair> =
-        runs(evidence, &cell.cell, reference).into_iter().filter_map(pair).collect();
+    let references = evidence.named(&cell.cell, reference);
+    let mut pairs: Vec<Pair> = references.into_iter().filter_map(pair).collect();
     pairs.sort_unstable_by(|a, b| a.at_s.total_cmp(&b.at_s));
     pairs
 }
@@ -135,8 +126,11 @@ fn timed(cell: &CellVerdict, pairs: &[Pair], nulls: &[Pair], place: usize) -> Fi
         || format!("{}: no ratio is said", cell.word),
         |ratio| {
             format!(
-                "{}: {:.4}, interval {:.4} to {:.4}",
-                cell.word, ratio.estimate, ratio.low, ratio.high
+                "{}: {}, interval {} to {}",
+                cell.word,
+                number::ratio(ratio.estimate),
+                number::ratio(ratio.low),
+                number::ratio(ratio.high)
             )
         },
     );
@@ -158,13 +152,13 @@ fn timed(cell: &CellVerdict, pairs: &[Pair], nulls: &[Pair], place: usize) -> Fi
 /// The null arm: the same against itself.
 fn null_arm(
     cell: &CellVerdict,
-    evidence: &Evidence,
+    evidence: &Evidence<'_>,
     pairs: &[Pair],
     nulls: &[Pair],
     place: usize,
 ) -> Figure {
     let null = &evidence.plan.null;
-    let interval: Option<Interval> = evidence.compared(cell, "null");
+    let interval = evidence.compared(cell).and_then(|compared| compared.null);
     let ends = interval.and_then(|found| Some((found.lower?.exp(), found.upper?.exp())));
     let mut layers = Vec::new();
     if let Some((low, high)) = ends {
@@ -173,8 +167,9 @@ fn null_arm(
     layers.push(Layer::new("the same", Hue::Ink, Shape::Level { dashed: true, at: 1.0 }));
     let y = scale(pairs, nulls);
     layers.extend(marks("pair of equals", Hue::Green, Mark::Cross, nulls, &y));
-    let said =
-        ends.map_or_else(String::new, |(low, high)| format!(", interval {low:.4} to {high:.4}"));
+    let said = ends.map_or_else(String::new, |(low, high)| {
+        format!(", interval {} to {}", number::ratio(low), number::ratio(high))
+    });
     Figure {
         id: format!("null-{place}"),
         title: "Null arm: the same against itself".to_owned(),
@@ -197,28 +192,29 @@ fn table(pairs: &[Pair], reference: &str, subject: &str) -> Table {
         &["pair#", "began, s#", &titles[0], &titles[1], "ratio#", ""],
     );
     for pair in pairs {
-        table.rows.push(vec![
-            Cell::new(pair.block.to_string()),
-            Cell::new(format!("{:.0}", pair.at_s)),
-            Cell::new(digits(pair.reference)),
-            Cell::new(digits(pair.subject)),
-            Cell::new(pair.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.4}"))),
-            if pair.ratio.is_none() { Cell::word("DISCARD") } else { Cell::default() },
-        ]);
+        table.push(|| {
+            vec![
+                Cell::new(pair.block.to_string()),
+                Cell::new(format!("{:.0}", pair.at_s)),
+                Cell::new(digits(pair.reference)),
+                Cell::new(digits(pair.subject)),
+                Cell::new(pair.ratio.map_or_else(|| "–".to_owned(), number::ratio)),
+                if pair.ratio.is_none() { Cell::word("DISCARD") } else { Cell::default() },
+            ]
+        });
     }
     table
 }
 
 /// The legs of all arms at a cell that broke no rule, as shares at or below a value; none where there is no such leg.
-fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Option<Figure> {
+fn legs(cell: &CellVerdict, evidence: &Evidence<'_>, place: usize) -> Option<Figure> {
     let mut layers = Vec::new();
     let mut table = Table::new("Legs", &["arm", "legs#", "least#", "median#", "largest#"]);
     let mut all = Vec::new();
-    for (at, arm) in evidence.plan.arms().into_iter().enumerate() {
-        let mut values: Vec<f64> = runs(evidence, &cell.cell, arm)
-            .values()
-            .filter_map(|(leg, _)| evidence.value(leg, &cell.metric))
-            .collect();
+    for (at, arm) in evidence.arms.iter().enumerate() {
+        let runs = evidence.named(&cell.cell, arm).into_iter();
+        let mut values: Vec<f64> =
+            runs.filter_map(|leg| evidence.value(leg, &cell.metric)).collect();
         values.sort_unstable_by(f64::total_cmp);
         let ends = (values.first(), median(&values), values.last());
         let (Some(least), Some(middle), Some(largest)) = ends else { continue };
@@ -230,13 +226,9 @@ fn ecdf(cell: &CellVerdict, evidence: &Evidence, place: usize) -> Option<Figure>
             number(middle),
             number(*largest),
         ]);
-        let share = |rank: usize| rank as f64 / values.len() as f64;
-        let steps = values
-            .iter()
-            .enumerate()
-            .flat_map(|(rank, value)| [(*value, share(rank)), (*value, share(rank + 1))]);
-        let dashed = arm == evidence.plan.null.twin;
-        layers.push(Layer::new(arm, Hue::arm(at), Shape::Line { dashed, points: steps.collect() }));
+        let dashed = *arm == evidence.plan.null.twin;
+        let line = Shape::Line { dashed, points: ecdf::steps(&values) };
+        layers.push(Layer::new(arm, Hue::arm(at), line));
         all.extend(values);
     }
     let figure = Figure {

@@ -1,28 +1,67 @@
 //! The evidence of a series, read for what a page shows of it. Keys that are not shown are passed over: the grid's own reader
 //! is strict, and the record carries the words.
 
-use std::collections::BTreeMap;
-use std::io::Read;
+mod legs;
 
-use flate2::read::GzDecoder;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::digest::sha256_hex;
-use crate::record::{CellVerdict, Series};
+use crate::packed::unpack;
+use crate::record::{CellVerdict, Record, Series};
 use crate::review::run::File;
+use crate::sampled::{AROUND, Around, REQUESTS, Requests};
+pub(super) use legs::{Ended, Leg, Outcome};
 
-/// The most that a compressed file may hold, in bytes: a million legs are a quarter of it.
-const LARGEST: u64 = 4 << 30;
+/// V-CLOCK-OFF: the most, in percent, by which the mean or the median clock of two legs may differ for a ratio of them.
+const CLOCK_OFF_PERCENT: f64 = 1.0;
 
-/// What there is to draw from.
-pub(super) struct Evidence {
-    pub(super) plan: Plan,
-    pub(super) outcomes: BTreeMap<String, Outcome>,
-    pub(super) report: Option<Report>,
-    pub(super) correctness: Option<Correctness>,
+/// The text of the large files, from which legs borrow.
+pub(super) struct Texts<'f> {
+    plan: Cow<'f, [u8]>,
+    outcomes: Cow<'f, [u8]>,
 }
 
+/// What there is to draw from.
+pub(super) struct Evidence<'t> {
+    pub(super) plan: Plan,
+    /// Every arm that runs, in the order of the plan.
+    pub(super) arms: Vec<String>,
+    /// In the order of the plan.
+    pub(super) legs: Vec<Leg<'t>>,
+    /// The measured legs that were begun or skipped, by cell and arm, in the order of their blocks.
+    runs: Vec<Vec<usize>>,
+    /// Of each arm, whether a rule stands against it.
+    is_out: Vec<bool>,
+    pub(super) report: Option<Report>,
+    pub(super) correctness: Option<Correctness>,
+    pub(super) requests: Result<Requests, Absence>,
+    pub(super) around: Result<Around, Absence>,
+}
+
+/// Why there are no samples.
+#[derive(Clone, Copy)]
+pub(super) enum Absence {
+    /// The record names no such file.
+    NotKept,
+    /// It names one that is not on this machine.
+    Elsewhere,
+}
+
+impl Absence {
+    /// The reason, of the file `name`.
+    pub(super) fn told(self, name: &str) -> String {
+        match self {
+            Self::NotKept => format!("this record keeps no {name}"),
+            Self::Elsewhere => format!("{name} is not on this machine"),
+        }
+    }
+}
+
+/// A plan without its legs.
 #[derive(Deserialize)]
 pub(super) struct Plan {
     pub(super) null: NullArm,
@@ -31,7 +70,19 @@ pub(super) struct Plan {
     pub(super) sessions: u32,
     pub(super) looks: Vec<u64>,
     pub(super) alpha: f64,
-    pub(super) legs: Vec<Leg>,
+}
+
+/// A plan as it stands in its file.
+#[derive(Deserialize)]
+struct WholePlan<'t> {
+    #[serde(borrow)]
+    legs: Vec<legs::Planned<'t>>,
+    null: NullArm,
+    cells: Vec<PlannedCell>,
+    axes: Vec<Axis>,
+    sessions: u32,
+    looks: Vec<u64>,
+    alpha: f64,
 }
 
 #[derive(Deserialize)]
@@ -53,52 +104,9 @@ pub(super) struct Axis {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Leg {
-    pub(super) id: String,
-    pub(super) cell: String,
-    pub(super) block: Option<u64>,
-    pub(super) arm: String,
-    pub(super) role: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Outcome {
-    pub(super) at_s: f64,
-    pub(super) ended: Ended,
-    #[serde(default)]
-    pub(super) violations: Vec<Violation>,
-    pub(super) clock: Option<Clock>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Ended {
-    Measured(BTreeMap<String, f64>),
-    Failed(String),
-    Skipped(String),
-}
-
-#[derive(Deserialize)]
 pub(super) struct Violation {
     pub(super) rule: String,
     pub(super) reason: String,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-pub(super) struct Clock {
-    pub(super) mean: f64,
-    pub(super) median: f64,
-}
-
-/// V-CLOCK-OFF: the most, in percent, by which the mean or the median clock of two legs may differ for a ratio of them.
-const CLOCK_OFF_PERCENT: f64 = 1.0;
-
-impl Clock {
-    /// Whether a ratio of the two legs would not be the clock's. A clock that is no number is near none.
-    fn is_near(self, other: Self) -> bool {
-        let is_near = |a: f64, b: f64| 100.0 * (a / b - 1.0).abs() <= CLOCK_OFF_PERCENT;
-        is_near(self.mean, other.mean) && is_near(self.median, other.median)
-    }
 }
 
 #[derive(Deserialize)]
@@ -112,7 +120,23 @@ pub(super) struct Judged {
     pub(super) comparison: Comparison,
     pub(super) metric: String,
     #[serde(rename = "judged")]
-    pub(super) said: serde_json::Value,
+    said: Said,
+}
+
+/// What the judge said, where it compared.
+#[derive(Deserialize)]
+struct Said {
+    compared: Option<Compared>,
+}
+
+/// What a page shows of a comparison beside its word.
+#[derive(Deserialize)]
+pub(super) struct Compared {
+    /// The interval of the null arm.
+    pub(super) null: Option<Interval>,
+    /// The pairs that are no ratio.
+    #[serde(default)]
+    pub(super) discarded: Vec<Discard>,
 }
 
 #[derive(Deserialize)]
@@ -149,10 +173,10 @@ pub(super) struct Certificate {
     pub(super) passed: BTreeMap<String, String>,
 }
 
-/// Reads what there is; the error says what is missing, or that it is of another plan.
-pub(super) fn evidence(series: &Series, files: &[File]) -> Result<Evidence, String> {
-    let named = |name| File::named(files, name);
-    let present = |name| named(name).ok_or_else(|| format!("{name} is not among its files"));
+/// The files that every drawing needs; the error says what is missing, or that it is of another plan.
+pub(super) fn texts<'f>(series: &Series, files: &'f [File]) -> Result<Texts<'f>, String> {
+    let present =
+        |name| File::named(files, name).ok_or_else(|| format!("{name} is not among its files"));
     let plan = present("plan.json")?;
     let found = sha256_hex(&plan.bytes);
     if found != series.plan_sha256 {
@@ -161,95 +185,119 @@ pub(super) fn evidence(series: &Series, files: &[File]) -> Result<Evidence, Stri
             series.plan_sha256
         ));
     }
+    Ok(Texts { plan: content(plan)?, outcomes: content(present("outcomes.json.gz")?)? })
+}
+
+/// Reads what there is.
+pub(super) fn evidence<'t>(
+    record: &Record,
+    files: &[File],
+    texts: &'t Texts<'_>,
+) -> Result<Evidence<'t>, String> {
+    let named = |name| File::named(files, name);
+    let read = |name: &str, error: serde_json::Error| format!("{name}: {error}");
+    let plan = serde_json::from_slice(&texts.plan).map_err(|error| read("plan.json", error))?;
+    let outcomes =
+        serde_json::from_slice(&texts.outcomes).map_err(|error| read("outcomes.json.gz", error))?;
+    let WholePlan { legs: planned, null, cells, axes, sessions, looks, alpha } = plan;
+    let ids: Vec<&str> = cells.iter().map(|cell| cell.id.as_str()).collect();
+    let (legs, arms) = legs::joined(planned, outcomes, &ids)?;
+    let correctness: Option<Correctness> = named("correct.json").map(parse).transpose()?;
+    let standing = correctness.as_ref().map(|found| &found.standing);
+    let is_out = |arm: &String| {
+        standing.and_then(|all| all.get(arm)).is_some_and(|broken| !broken.is_empty())
+    };
     Ok(Evidence {
-        plan: parse(plan)?,
-        outcomes: unpacked(present("outcomes.json.gz")?)?,
+        runs: runs(&legs, cells.len(), arms.len()),
+        is_out: arms.iter().map(is_out).collect(),
+        plan: Plan { null, cells, axes, sessions, looks, alpha },
+        arms,
+        legs,
         report: named("report.json").map(parse).transpose()?,
-        correctness: named("correct.json").map(parse).transpose()?,
+        correctness,
+        requests: samples(record, files, REQUESTS)?,
+        around: samples(record, files, AROUND)?,
     })
 }
 
-fn parse<T: DeserializeOwned>(file: &File) -> Result<T, String> {
-    serde_json::from_slice(&file.bytes).map_err(|error| format!("{}: {error}", file.name))
+/// The places of the measured legs that have an outcome, by cell and arm, in the order of their blocks.
+fn runs(legs: &[Leg<'_>], cells: usize, arms: usize) -> Vec<Vec<usize>> {
+    let mut runs = vec![Vec::new(); cells * arms];
+    let measured = legs
+        .iter()
+        .enumerate()
+        .filter(|(_, leg)| leg.is_measured && leg.block.is_some() && leg.outcome.is_some());
+    for (place, leg) in measured {
+        runs[leg.cell * arms + leg.arm].push(place);
+    }
+    for places in &mut runs {
+        places.sort_by_key(|place| legs[*place].block);
+    }
+    runs
 }
 
-/// The same of a file that is compressed.
-fn unpacked<T: DeserializeOwned>(file: &File) -> Result<T, String> {
-    let mut text = Vec::new();
-    let mut unpacked = GzDecoder::new(file.bytes.as_slice()).take(LARGEST);
-    unpacked.read_to_end(&mut text).map_err(|error| format!("{}: {error}", file.name))?;
-    serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.name))
+/// A file of samples, or why there is none.
+fn samples<T: DeserializeOwned>(
+    record: &Record,
+    files: &[File],
+    name: &str,
+) -> Result<Result<T, Absence>, String> {
+    match File::named(files, name) {
+        Some(file) => parse(file).map(Ok),
+        None if record.evidence.iter().any(|entry| entry.name == name) => {
+            Ok(Err(Absence::Elsewhere))
+        }
+        None => Ok(Err(Absence::NotKept)),
+    }
+}
+
+fn content(file: &File) -> Result<Cow<'_, [u8]>, String> {
+    unpack(&file.name, &file.bytes).map_err(|error| format!("{}: {error}", file.name))
+}
+
+fn parse<T: DeserializeOwned>(file: &File) -> Result<T, String> {
+    serde_json::from_slice(&content(file)?).map_err(|error| format!("{}: {error}", file.name))
 }
 
 impl Plan {
-    /// Every arm that runs, in the order of the plan.
-    pub(super) fn arms(&self) -> Vec<&str> {
-        let mut arms: Vec<&str> = Vec::new();
-        for leg in &self.legs {
-            if !arms.contains(&leg.arm.as_str()) {
-                arms.push(&leg.arm);
-            }
-        }
-        arms
-    }
-
     /// Whether less is better.
     pub(super) fn is_turned(&self, metric: &str) -> bool {
         self.axes.iter().any(|axis| axis.metric == metric && axis.direction == "lower")
     }
 }
 
-impl Outcome {
-    /// A metric, where the leg ended well, broke no rule and has one that is a positive number.
-    fn metric(&self, name: &str) -> Option<f64> {
-        match &self.ended {
-            Ended::Measured(metrics) if self.violations.is_empty() => {
-                metrics.get(name).copied().filter(|value| value.is_finite() && *value > 0.0)
-            }
-            Ended::Measured(_) | Ended::Failed(_) | Ended::Skipped(_) => None,
-        }
+impl<'t> Evidence<'t> {
+    /// The runs of an arm at a cell, by the places of both, in the order of their blocks.
+    pub(super) fn runs(&self, cell: usize, arm: usize) -> impl Iterator<Item = &Leg<'t>> {
+        self.runs[cell * self.arms.len() + arm].iter().map(|place| &self.legs[*place])
     }
 
-    /// Why a leg that was begun is no number: the rules that it broke, or that it failed.
-    pub(super) fn broke(&self) -> Option<String> {
-        match &self.ended {
-            Ended::Failed(_) => Some("failed".to_owned()),
-            Ended::Measured(_) if !self.violations.is_empty() => {
-                let mut rules: Vec<&str> =
-                    self.violations.iter().map(|found| found.rule.as_str()).collect();
-                rules.sort_unstable();
-                rules.dedup();
-                Some(rules.join(", "))
-            }
-            Ended::Measured(_) | Ended::Skipped(_) => None,
-        }
+    /// The same by name; none where there is no such cell or arm.
+    pub(super) fn named(&self, cell: &str, arm: &str) -> Vec<&Leg<'t>> {
+        let cell = self.plan.cells.iter().position(|own| own.id == cell);
+        let arm = self.arms.iter().position(|own| own == arm);
+        cell.zip(arm).map_or_else(Vec::new, |(cell, arm)| self.runs(cell, arm).collect())
     }
 
-    /// Whether the clocks of two legs were seen and lie too far apart for a ratio.
-    pub(super) fn is_apart(&self, other: &Self) -> bool {
-        self.clock.zip(other.clock).is_some_and(|(clock, other)| !clock.is_near(other))
-    }
-}
-
-impl Evidence {
-    /// A metric of a leg. A leg that broke a rule is no number, nor is any of an arm against which a rule stands.
-    pub(super) fn value(&self, leg: &Leg, metric: &str) -> Option<f64> {
-        let standing = self.correctness.as_ref().and_then(|found| found.standing.get(&leg.arm));
-        if standing.is_some_and(|broken| !broken.is_empty()) {
-            return None;
-        }
-        self.outcomes.get(&leg.id)?.metric(metric)
+    /// A metric of a leg, where it is one that is a positive number. A leg that broke a rule is no number, nor is any of an arm against
+    /// which a rule stands.
+    pub(super) fn value(&self, leg: &Leg<'_>, metric: &str) -> Option<f64> {
+        leg.outcome.as_ref().filter(|_| !self.is_out[leg.arm])?.metric(metric)
     }
 
-    /// A part of what the judge said of a word, where it compared and the part is there.
-    pub(super) fn compared<T: DeserializeOwned>(&self, cell: &CellVerdict, key: &str) -> Option<T> {
+    /// Whether a leg has numbers.
+    pub(super) fn counts(&self, leg: &Leg<'_>) -> bool {
+        !self.is_out[leg.arm] && leg.outcome.as_ref().is_some_and(Outcome::is_clean)
+    }
+
+    /// What the judge said of a word, where it compared.
+    pub(super) fn compared(&self, cell: &CellVerdict) -> Option<&Compared> {
         let is = |judged: &&Judged| {
             judged.cell == cell.cell
                 && judged.metric == cell.metric
                 && judged.comparison.subject == cell.subject
                 && judged.comparison.reference == cell.reference
         };
-        let judged = self.report.as_ref()?.verdicts.iter().find(is)?;
-        T::deserialize(judged.said.get("compared")?.get(key)?).ok()
+        self.report.as_ref()?.verdicts.iter().find(is)?.said.compared.as_ref()
     }
 }

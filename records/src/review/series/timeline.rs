@@ -2,40 +2,40 @@
 
 use std::collections::BTreeMap;
 
+use super::around;
 use super::read::Evidence;
+use crate::number::digits;
 use crate::review::chart::{Axis, Chart, Hue, Layer, Mark, Shape};
-use crate::review::number::digits;
 use crate::review::page::{Block, Cell, Figure, Section, Table};
 
 /// The mean clock of a leg: minutes since the series began, and the clock.
 type Point = (f64, f64);
 
-pub(super) fn section(evidence: &Evidence) -> Section {
+pub(super) fn section(evidence: &Evidence<'_>) -> Section {
     let block = figure(evidence, &by_arm(evidence)).unwrap_or_else(|| {
         Block::Text("No clock was seen while the legs ran: none is drawn, and no ratio is corrected by one.".to_owned())
     });
+    let mut blocks = vec![block];
+    blocks.extend(around::blocks(evidence));
     let lead = "Every leg in order of time, whichever arm ran. One that broke a rule is marked at the foot and has no value.";
-    Section::new("clocks", "The clock", Some(lead), vec![block])
+    Section::new("clocks", "Clock and power under the legs", Some(lead), blocks)
 }
 
 /// The points of every arm, in the order of arms.
-fn by_arm(evidence: &Evidence) -> Vec<Vec<Point>> {
-    let points = |arm: &str| {
-        let legs = evidence.plan.legs.iter().filter(|leg| leg.arm == arm);
-        let found = legs.filter_map(|leg| {
-            let outcome = evidence.outcomes.get(&leg.id)?;
-            let clock = outcome.clock.filter(|_| outcome.broke().is_none())?;
-            Some((outcome.at_s / 60.0, clock.mean))
-        });
-        found.collect()
-    };
-    evidence.plan.arms().into_iter().map(points).collect()
+fn by_arm(evidence: &Evidence<'_>) -> Vec<Vec<Point>> {
+    let mut arms = vec![Vec::new(); evidence.arms.len()];
+    for leg in &evidence.legs {
+        let Some(outcome) = &leg.outcome else { continue };
+        let clock = outcome.clock.filter(|_| outcome.broke().is_none());
+        arms[leg.arm].extend(clock.map(|clock| (outcome.at_s / 60.0, clock.mean)));
+    }
+    arms
 }
 
 /// When legs that broke a rule began, in minutes, by the rules.
-fn broken(evidence: &Evidence) -> BTreeMap<String, Vec<f64>> {
+fn broken(evidence: &Evidence<'_>) -> BTreeMap<String, Vec<f64>> {
     let mut broken: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for outcome in evidence.plan.legs.iter().filter_map(|leg| evidence.outcomes.get(&leg.id)) {
+    for outcome in evidence.legs.iter().filter_map(|leg| leg.outcome.as_ref()) {
         if let Some(rules) = outcome.broke() {
             broken.entry(rules).or_default().push(outcome.at_s / 60.0);
         }
@@ -43,8 +43,8 @@ fn broken(evidence: &Evidence) -> BTreeMap<String, Vec<f64>> {
     broken
 }
 
-fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
-    let title = "Clock under the legs";
+fn figure(evidence: &Evidence<'_>, arms: &[Vec<Point>]) -> Option<Block> {
+    let title = "Mean clock of each leg";
     let all: Vec<Point> = arms.iter().flatten().copied().collect();
     let lowest = all.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let highest = all.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
@@ -53,7 +53,7 @@ fn figure(evidence: &Evidence, arms: &[Vec<Point>]) -> Option<Block> {
     }
     let mut table = Table::new(title, &["arm", "values#", "least#", "mean#", "largest#"]);
     let mut layers = Vec::new();
-    for (at, (arm, points)) in evidence.plan.arms().into_iter().zip(arms).enumerate() {
+    for (at, (arm, points)) in evidence.arms.iter().zip(arms).enumerate() {
         if points.is_empty() {
             continue;
         }

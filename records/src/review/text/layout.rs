@@ -81,8 +81,9 @@ pub(super) fn table(table: &Table, style: Style) -> Vec<String> {
     for cells in rows {
         lines.extend(row(table, cells, &widths, style));
     }
-    if table.rows.len() > rows.len() {
-        lines.push(format!("  … {} more rows on the page", table.rows.len() - rows.len()));
+    if table.height() > rows.len() {
+        let place = if table.left_out > 0 { "in the evidence" } else { "on the page" };
+        lines.push(format!("  … {} more rows {place}", table.height() - rows.len()));
     }
     lines
 }

@@ -76,6 +76,9 @@ pub enum CommandError {
     /// The load.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The workload.
+    #[error(transparent)]
+    Workload(#[from] crate::workload::WorkloadError),
     /// The mock.
     #[error(transparent)]
     Mock(#[from] MockError),

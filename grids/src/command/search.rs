@@ -159,8 +159,12 @@ fn whole(next: Next, probes: &[Probe]) -> Next {
 fn text(found: &Found) -> String {
     let objective = &found.objective;
     let mut all = super::table(&["load", "sent", "met", "share", "between", "so far"]);
-    for probe in &found.probes {
+    for (index, probe) in found.probes.iter().enumerate() {
         let Probe { load, met, sent } = *probe;
+        // Probes of one load are judged together.
+        let own = found.probes[..=index].iter().filter(|other| (other.load - load).abs() < 1e-9);
+        let (met_so_far, sent_so_far) =
+            own.fold((0, 0), |sum, probe| (sum.0 + probe.met, sum.1 + probe.sent));
         let between = wilson::interval(met, sent, objective.alpha)
             .map_or_else(|| "n/a".to_owned(), |(low, high)| format!("{low:.3} to {high:.3}"));
         all.add_row([
@@ -169,7 +173,7 @@ fn text(found: &Found) -> String {
             met.to_string(),
             format!("{:.3}", met as f64 / sent.max(1) as f64),
             between,
-            format!("{:?}", judge(objective, met, sent)).to_lowercase(),
+            format!("{:?}", judge(objective, met_so_far, sent_so_far)).to_lowercase(),
         ]);
     }
     let mut text = super::table_text(&all) + "\n";

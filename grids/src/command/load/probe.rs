@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::super::CommandError;
 use super::asking::{ClientArguments, Pace, WorkArguments};
-use super::summary::{Summary, summarise};
+use super::summary::{Loaded, Summary, summarise};
 use crate::load::request::Target;
 use crate::load::run::run;
 use crate::metric::distribution::Distribution;
@@ -37,7 +37,7 @@ impl Probes<'_> {
         if outcome.is_interrupted {
             return Ok(Probed::Interrupted);
         }
-        let summary = summarise(&plan, &outcome, self.objectives);
+        let summary = summarise(&plan, Loaded::of(outcome), self.objectives);
         let why = summary.client_limits.iter().chain(&summary.broken).next();
         Ok(match why {
             Some(why) => Probed::Void(why.clone()),

@@ -65,35 +65,72 @@ pub(in crate::command) fn spans(traces: &[Trace]) -> (Spans, Spans) {
     (ttft, gap)
 }
 
+/// What came of a load, from one client or several.
+#[derive(Debug)]
+pub(in crate::command) struct Loaded {
+    pub(in crate::command) traces: Vec<Trace>,
+    pub(in crate::command) sent: usize,
+    pub(in crate::command) is_interrupted: bool,
+    pub(in crate::command) client: AccountSummary,
+    pub(in crate::command) client_limits: Vec<String>,
+}
+
+impl Loaded {
+    /// Of one client.
+    pub(in crate::command) fn of(outcome: Outcome) -> Self {
+        let (_, gap) = spans(&outcome.traces);
+        let limits = outcome.account.limits(gap.percentile(50.0));
+        Self {
+            sent: outcome.sent,
+            is_interrupted: outcome.is_interrupted,
+            client: outcome.account.summary(),
+            client_limits: limits.iter().map(ToString::to_string).collect(),
+            traces: outcome.traces,
+        }
+    }
+
+    /// Of none.
+    pub(in crate::command) fn none() -> Self {
+        Self {
+            traces: Vec::new(),
+            sent: 0,
+            is_interrupted: false,
+            client: AccountSummary::default(),
+            client_limits: Vec::new(),
+        }
+    }
+}
+
+/// Everything that is printed of a load that was sent as planned.
 pub(in crate::command) fn summarise(
     plan: &Plan,
-    outcome: &Outcome,
+    loaded: Loaded,
     objectives: Objectives,
 ) -> Summary {
-    let traces = &outcome.traces;
+    let Loaded { traces, sent, is_interrupted, client, client_limits } = loaded;
+    let traces = &traces;
     let (ttft, gap) = spans(traces);
     let first = traces.iter().map(|trace| trace.sent_ns).min().unwrap_or(0);
     let last = traces.iter().map(|trace| trace.ended_ns).max().unwrap_or(0);
     let seconds = last.saturating_sub(first) as f64 / SECOND_NS as f64;
     let output_tokens: u64 = traces.iter().map(|trace| u64::from(tokens(trace))).sum();
-    let limits = outcome.account.limits(gap.percentile(50.0));
     let concurrency = match plan.arrival {
         Arrival::Closed { concurrency } => Some(concurrency as u32),
         Arrival::Open { .. } => None,
     };
     let planned = Planned { concurrency, window: None, objectives };
     Summary {
-        sent: outcome.sent,
+        sent,
         ends: Ends::of(traces),
-        is_interrupted: outcome.is_interrupted,
+        is_interrupted,
         seconds,
         output_tokens,
         tokens_a_second: (seconds > 0.0).then(|| output_tokens as f64 / seconds),
         ttft: ttft.summary(),
         gap: gap.summary(),
-        client: outcome.account.summary(),
-        client_limits: limits.iter().map(ToString::to_string).collect(),
-        broken: identity::identities(traces, outcome.sent)
+        client,
+        client_limits,
+        broken: identity::identities(traces, sent)
             .into_iter()
             .map(|violation| violation.reason)
             .collect(),

@@ -1,16 +1,19 @@
 //! The command line: parsing, dispatch, exit statuses. Standard output carries data, standard error progress. One module a verb.
 //!
-//! Exit status: 0 done or within bounds, 1 out of bounds, 2 usage or program error, 4 void: the client was at its limit, 5 empty.
+//! Exit status: 0 done or within bounds, 1 out of bounds, 2 usage or program error, 3 not decided, 4 void: the client was at its limit,
+//! 5 empty.
 
 mod certify;
 mod ci;
 mod error;
 mod host;
+mod knee;
 mod list;
 mod load;
 mod mock;
 mod recheck;
 mod scheduled;
+mod search;
 mod selftest;
 mod series;
 
@@ -23,6 +26,8 @@ use comfy_table::{ContentArrangement, Table};
 
 /// Usage or program error.
 const ERROR: u8 = 2;
+/// What was asked cannot be said from what was measured.
+const UNDECIDED: u8 = 3;
 /// The client was at its limit, so nothing was measured.
 const VOID: u8 = 4;
 /// Nothing was there to do.
@@ -55,6 +60,10 @@ enum Command {
     },
     /// Put load on a server and write down what came back, read by read
     Load(Box<load::LoadArguments>),
+    /// Where a server stops gaining: one load after the other, ascending, and the bend of what came of them
+    Knee(Box<knee::KneeArguments>),
+    /// The highest load at which a share of requests meets its objectives. Exit status 1: not even the first does, 3: not decided
+    Search(Box<search::SearchArguments>),
     /// One subject beside several references, over a sweep of concurrencies: interleaved, with clocks, a null arm and words
     Sweep(Box<series::SeriesArguments>),
     /// One change beside what was, likewise
@@ -86,6 +95,8 @@ pub fn main() -> u8 {
         Command::Ab(arguments) => series::run(&arguments, false),
         Command::Recheck(arguments) => recheck::run(&arguments),
         Command::Load(arguments) => load::load(&arguments),
+        Command::Knee(arguments) => knee::run(&arguments),
+        Command::Search(arguments) => search::run(&arguments),
         Command::Mock(arguments) => mock::mock(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),
         Command::Certify(arguments) => certify::run(&arguments),

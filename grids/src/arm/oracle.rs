@@ -7,7 +7,7 @@ use oracles::launch::{LaunchSettings, launch};
 use oracles::provision::{self, Provisioned};
 use oracles::registry::{OracleSpec, Protocol};
 use oracles::verbs::Oracle;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ArmError, Ground, Held, Launch, Running, target};
 use crate::load::request::Dialect;
@@ -48,10 +48,7 @@ pub(super) fn start(
         Some(Protocol::LlamaServer) => target(address, Dialect::LlamaServer, None),
         _ => target(address, Dialect::Completions, Some(oracles::launch::MODEL)),
     };
-    if protocol == Some(Protocol::Vllm) {
-        // Counted by what it sends, not by how it cuts the text.
-        target.extra.insert("return_token_ids".to_owned(), json!(true));
-    }
+    target.extra = counted(protocol);
     let keeps_prefixes = server
         .identity()
         .settings
@@ -75,4 +72,17 @@ pub(super) fn start(
         ready_ms: started.elapsed().as_millis() as u64,
         _server: Held::Oracle(Box::new(server)),
     })
+}
+
+/// What makes a server of OpenAI's interface tell with each event how many tokens it carries, however it cuts the text.
+fn counted(protocol: Option<Protocol>) -> serde_json::Map<String, Value> {
+    let keys = match protocol {
+        Some(Protocol::Vllm) => json!({"return_token_ids": true}),
+        // It returns no ids there, and counts as it goes when asked to.
+        Some(Protocol::Sglang) => {
+            json!({"stream_options": {"include_usage": true, "continuous_usage_stats": true}})
+        }
+        _ => json!({}),
+    };
+    keys.as_object().cloned().unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use clap::{ArgGroup, Args};
 
 use super::CommandError;
-use super::load::milliseconds;
+use super::load::summary::milliseconds;
 use super::mock::nanoseconds;
 use crate::load::interrupt;
 use crate::selftest::certificate::{Cell, Certificate, Load, certify};

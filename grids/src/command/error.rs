@@ -76,6 +76,12 @@ pub enum CommandError {
     /// The load.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The shares of a load.
+    #[error(transparent)]
+    Shard(#[from] super::load::shard::ShardError),
+    /// The workload.
+    #[error(transparent)]
+    Workload(#[from] crate::workload::WorkloadError),
     /// The mock.
     #[error(transparent)]
     Mock(#[from] MockError),

@@ -2,7 +2,7 @@
 //! follows whether the client, not the server, was measured.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::monotonic::MILLISECOND_NS;
 
@@ -58,7 +58,7 @@ impl Spans {
 }
 
 /// A distribution in four numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanSummary {
     /// How many.
     pub n: u64,
@@ -106,7 +106,7 @@ pub struct Account {
 }
 
 /// [`Account`] as it is printed and kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AccountSummary {
     /// Threads.
     pub threads: usize,
@@ -126,6 +126,40 @@ pub struct AccountSummary {
     pub schedule_lag: SpanSummary,
     /// Upper bound of the time between arrival and stamp.
     pub read_lag: SpanSummary,
+}
+
+impl SpanSummary {
+    /// Of two sets of spans: the larger of each figure, which bounds those of both together from above.
+    fn beside(&self, other: &Self) -> Self {
+        Self {
+            n: self.n + other.n,
+            p50_ns: self.p50_ns.max(other.p50_ns),
+            p99_ns: self.p99_ns.max(other.p99_ns),
+            max_ns: self.max_ns.max(other.max_ns),
+        }
+    }
+}
+
+impl AccountSummary {
+    /// Of two clients that put one load on a server together: counts added, and the worse of what bounds them.
+    #[must_use]
+    pub fn beside(&self, other: &Self) -> Self {
+        let busier = match (self.busy_share, other.busy_share) {
+            (Some(one), Some(two)) => Some(one.max(two)),
+            (one, two) => one.or(two),
+        };
+        Self {
+            threads: self.threads + other.threads,
+            busy_share: busier,
+            reads: self.reads + other.reads,
+            events: self.events + other.events,
+            connections: self.connections + other.connections,
+            resent: self.resent + other.resent,
+            peak_in_flight: self.peak_in_flight + other.peak_in_flight,
+            schedule_lag: self.schedule_lag.beside(&other.schedule_lag),
+            read_lag: self.read_lag.beside(&other.read_lag),
+        }
+    }
 }
 
 /// Why the client was at its limit.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
@@ -17,6 +18,8 @@ pub(super) struct Exchange {
     /// Its place in the plan.
     pub(super) request: u32,
     pub(super) answer: Answer,
+    /// Head and body.
+    pub(super) bytes: Arc<[u8]>,
     /// When it was due.
     pub(super) due_ns: u64,
     /// When it is given up.
@@ -27,6 +30,13 @@ pub(super) struct Exchange {
     pub(super) written: usize,
     /// It is sent for the second time.
     pub(super) is_resent: bool,
+}
+
+impl Exchange {
+    /// The socket has taken all of it.
+    pub(super) fn is_written(&self) -> bool {
+        self.written == self.bytes.len()
+    }
 }
 
 /// A socket and what it carries.
@@ -68,9 +78,9 @@ impl Connection {
     }
 
     /// Hands the next part of the request to the socket. False when it is full.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<bool, Errno> {
+    pub(super) fn write(&mut self) -> Result<bool, Errno> {
         let Some(exchange) = &mut self.exchange else { return Ok(true) };
-        let rest = &bytes[exchange.written..];
+        let rest = &exchange.bytes[exchange.written..];
         match send(&self.socket, &rest[..rest.len().min(WRITE_BYTES)]) {
             Ok(written) => {
                 exchange.written += written;

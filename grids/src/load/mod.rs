@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod answer;
+mod dialogue;
 pub mod http;
 pub mod interrupt;
 pub mod monotonic;

@@ -1,8 +1,10 @@
 //! What is to be sent, and when.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use super::request::Request;
+use super::request::{Prompt, Request, Target};
+use crate::workload::conversation::Turn;
 
 /// When requests go out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,33 @@ pub enum Arrival {
         /// At most so many in flight; a request that is due waits, and its wait shows in its times. Shared evenly by the threads.
         cap: Option<usize>,
     },
+}
+
+/// Requests whose prompts come from the answers before them. The plan's requests are the first turns; turn `t` of conversation `c` is
+/// request `t * conversations + c`.
+#[derive(Clone, Debug)]
+pub struct Conversations {
+    /// How the server is asked.
+    pub target: Target,
+    /// What is said in each, as many turns in one as in another.
+    pub turns: Vec<Vec<Turn>>,
+}
+
+impl Conversations {
+    /// The first turns, for [`Plan::requests`].
+    pub fn first(&self) -> Vec<Request> {
+        let first = self.turns.iter().filter_map(|turns| turns.first());
+        first
+            .map(|turn| {
+                Request::new(&self.target, &Prompt::Ids(turn.ids.clone()), turn.output_tokens)
+            })
+            .collect()
+    }
+
+    /// The turn of a request, from 0.
+    pub fn turn(&self, request: u32) -> u32 {
+        request / self.turns.len().max(1) as u32
+    }
 }
 
 /// A run of the load generator.
@@ -42,6 +71,8 @@ pub struct Plan {
     pub connections: usize,
     /// Keep texts and token ids.
     pub keeps_output: bool,
+    /// Go on with what is answered.
+    pub conversations: Option<Conversations>,
 }
 
 /// A plan that cannot be run, or a run that could not be set up.
@@ -66,6 +97,14 @@ pub enum LoadError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A conversation that cannot go on.
+    #[error(
+        "the answer to request {request} has no token ids or not all of them, which the next turn needs: ask for them (`return_token_ids`)"
+    )]
+    NoIds {
+        /// Its place in the plan.
+        request: u32,
+    },
     /// A thread of the load generator ended by itself.
     #[error("a thread of the load generator panicked: its requests are lost")]
     Panicked,
@@ -84,6 +123,7 @@ impl Plan {
             cores: Vec::new(),
             connections: 0,
             keeps_output: false,
+            conversations: None,
         }
     }
 
@@ -99,6 +139,20 @@ impl Plan {
         }
         if u32::try_from(self.requests.len()).is_err() {
             return refuse("it has more than 2^32 requests".to_owned());
+        }
+        if let Some(conversations) = &self.conversations {
+            let lengths: BTreeSet<usize> = conversations.turns.iter().map(Vec::len).collect();
+            if lengths.len() > 1 || lengths.contains(&0) {
+                return refuse("its conversations have different numbers of turns".to_owned());
+            }
+            if conversations.turns.len() != self.requests.len() || !self.keeps_output {
+                return refuse("conversations need their first turns and their answers".to_owned());
+            }
+            if matches!(self.arrival, Arrival::Open { .. }) {
+                return refuse(
+                    "conversations are a closed loop: a turn follows its answer".to_owned(),
+                );
+            }
         }
         let at_a_time = match &self.arrival {
             Arrival::Closed { concurrency } => Some(*concurrency),

@@ -9,7 +9,7 @@ use super::plan::{LoadError, Plan};
 use super::stream;
 use super::trace::Trace;
 use super::worker::{Harvest, Shared, Worker};
-use crate::pinning::{pin, sharpen_timers};
+use crate::pinning::{come_first, pin, sharpen_timers};
 
 /// What the model said to one request.
 #[derive(Clone, Debug)]
@@ -44,6 +44,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<Outcome, LoadError> {
         (AtomicUsize::new(0), AtomicU64::new(0), Barrier::new(plan.threads));
     let work = |thread: usize| -> Result<Harvest, LoadError> {
         sharpen_timers();
+        come_first();
         let bound = plan.cores.get(thread).map_or(Ok(()), |core| pin(*core));
         let bound = bound
             .map_err(|source| LoadError::System { action: "binding a thread to its core", source });

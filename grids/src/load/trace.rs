@@ -119,6 +119,16 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// The same on a clock that started `earlier_ns` before.
+    #[must_use]
+    pub fn shifted(mut self, earlier_ns: u64) -> Self {
+        let times = [&mut self.intended_ns, &mut self.sent_ns, &mut self.ended_ns];
+        for at_ns in times.into_iter().chain(self.reads.iter_mut().map(|read| &mut read.at_ns)) {
+            *at_ns += earlier_ns;
+        }
+        self
+    }
+
     /// When the event arrived: the time of its read.
     pub fn at_ns(&self, event: &Event) -> Option<u64> {
         self.reads.get(event.read as usize).map(|read| read.at_ns)

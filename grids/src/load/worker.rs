@@ -13,8 +13,10 @@ use slab::Slab;
 use super::account::ThreadAccount;
 use super::answer::Answer;
 use super::connection::{Connection, Exchange};
+use super::dialogue::Dialogues;
 use super::monotonic::{MILLISECOND_NS, SECOND_NS, now_ns, thread_cpu_ns, timespec};
 use super::plan::{Arrival, LoadError, Plan};
+use super::request::Request;
 use super::run::Output;
 use super::timers::Timers;
 use super::trace::Trace;
@@ -97,6 +99,8 @@ pub(super) struct Worker<'a> {
     woke_ns: u64,
     /// What this turn reads has not lain there longer than since then.
     lain_since_ns: u64,
+    /// Where prompts come from answers.
+    dialogues: Option<Dialogues<'a>>,
     harvest: Harvest,
 }
 
@@ -132,6 +136,7 @@ impl<'a> Worker<'a> {
             in_flight: 0,
             woke_ns: 0,
             lain_since_ns: 0,
+            dialogues: plan.conversations.as_ref().map(Dialogues::new),
             harvest: Harvest { traces: Vec::new(), outputs: Vec::new(), account, sent: 0 },
         };
         worker.connect_ahead(at_a_time + plan.share(plan.connections, thread))?;
@@ -184,7 +189,10 @@ impl<'a> Worker<'a> {
         let account = &mut self.harvest.account;
         account.cpu_ns = thread_cpu_ns() - cpu_ns;
         account.wall_ns = now_ns().saturating_sub(start_ns);
-        Ok(self.harvest)
+        match self.dialogues.and_then(|dialogues| dialogues.without_ids) {
+            Some(request) => Err(LoadError::NoIds { request }),
+            None => Ok(self.harvest),
+        }
     }
 
     /// Now, from the start.
@@ -283,10 +291,15 @@ impl<'a> Worker<'a> {
         self.is_exhausted |= is_over;
     }
 
-    /// Sends a request on an idle connection or a new one.
+    /// Sends a request of the plan.
     fn begin(&mut self, request: u32, intended_ns: u64, due_ns: u64) {
         let plan = self.shared.plan;
-        let planned = &plan.requests[request as usize];
+        self.send(request, &plan.requests[request as usize], intended_ns, due_ns);
+    }
+
+    /// Sends a request on an idle connection or a new one.
+    fn send(&mut self, request: u32, planned: &Request, intended_ns: u64, due_ns: u64) {
+        let plan = self.shared.plan;
         let now = self.now();
         let answer = Answer::new(planned, request, intended_ns, now, plan.keeps_output);
         self.harvest.sent += 1;
@@ -298,6 +311,7 @@ impl<'a> Worker<'a> {
         let exchange = Exchange {
             request,
             answer,
+            bytes: planned.bytes.clone(),
             due_ns,
             deadline_ns,
             cancel_ns,

@@ -10,6 +10,7 @@
 //! | [`mixed`] | lengths in bands by weight |
 //! | [`text`] | prompts as text, from JSON lines |
 //! | [`mooncake`] | recorded traffic |
+//! | [`file`] | any of these, as a file declares it |
 //! | [`prefix`] | the proof that prompts share no more than they should |
 //! | [`digest`] | the name of a list of prompts |
 //! | [`arrival`] | when each request is sent in an open loop |
@@ -18,6 +19,7 @@ pub mod arrival;
 pub mod conversation;
 pub mod counter;
 pub mod digest;
+pub mod file;
 pub mod mixed;
 pub mod mooncake;
 pub mod prefix;
@@ -80,6 +82,14 @@ pub enum WorkloadError {
         path: String,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A file that declares no workload.
+    #[error("{path}: {message}")]
+    Form {
+        /// Which.
+        path: String,
+        /// What is wrong and where.
+        message: String,
     },
     /// A line that is not as it has to be.
     #[error("{path}:{line}: {reason}")]

@@ -1,5 +1,7 @@
 //! Bytes to and from the sockets of a thread, and what becomes of a connection at the end of an exchange.
 
+use std::sync::atomic::Ordering;
+
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt;
@@ -9,7 +11,10 @@ use crate::load::answer::{Answer, Progress};
 use crate::load::connection::{Exchange, receive};
 use crate::load::monotonic::now_ns;
 use crate::load::plan::Arrival;
+use crate::load::request::Request;
 use crate::load::run::Output;
+use crate::load::stream;
+use crate::load::trace::Trace;
 
 impl Worker<'_> {
     pub(super) fn handle(&mut self, token: u64, flags: EventFlags) {
@@ -37,13 +42,12 @@ impl Worker<'_> {
 
     /// Writes the next part of a request that is not written yet.
     pub(super) fn upload(&mut self, token: u64) {
-        let (start_ns, requests) = (self.start_ns, &self.shared.plan.requests);
+        let start_ns = self.start_ns;
         let Some(connection) = self.at(token) else { return };
         let Some(exchange) = connection.exchange.as_mut().filter(|_| !connection.is_queued) else {
             return;
         };
-        let bytes = &requests[exchange.request as usize].bytes;
-        if exchange.written == bytes.len() {
+        if exchange.is_written() {
             return;
         }
         let mut late = None;
@@ -52,10 +56,9 @@ impl Worker<'_> {
             exchange.answer.set_sent(now);
             late = Some(now.saturating_sub(exchange.due_ns));
         }
-        match connection.write(bytes) {
+        match connection.write() {
             Ok(true) => {
-                let is_whole =
-                    connection.exchange.as_ref().is_none_or(|e| e.written == bytes.len());
+                let is_whole = connection.exchange.as_ref().is_none_or(|e| e.is_written());
                 connection.is_queued = !is_whole;
                 if !is_whole {
                     self.queued.push_back(token);
@@ -137,12 +140,9 @@ impl Worker<'_> {
     /// Takes the exchange off its connection and decides what becomes of both.
     pub(super) fn finish(&mut self, token: u64, ended: Ended) {
         let now = self.now();
-        let requests = &self.shared.plan.requests;
         let Some(connection) = self.at(token) else { return };
         let exchange = connection.exchange.take();
-        let is_written = exchange.as_ref().is_some_and(|exchange| {
-            exchange.written == requests[exchange.request as usize].bytes.len()
-        });
+        let is_written = exchange.as_ref().is_some_and(|exchange| exchange.is_written());
         let (answers, idle_since_ns) = (connection.answers, connection.idle_since_ns);
         if matches!(ended, Ended::Whole { is_reusable: true }) && is_written {
             connection.idle_since_ns = now;
@@ -175,10 +175,31 @@ impl Worker<'_> {
         };
         self.in_flight -= 1;
         self.freed_ns = trace.ended_ns;
-        if matches!(self.shared.plan.arrival, Arrival::Closed { .. }) {
+        let next = self.next_turn(request, &trace, said.as_deref());
+        if next.is_none() && matches!(self.shared.plan.arrival, Arrival::Closed { .. }) {
             self.slots.push(trace.ended_ns);
         }
+        let ended_ns = trace.ended_ns;
         self.harvest.traces.push(trace);
         self.harvest.outputs.extend(said.map(|said| Output { request, said: *said }));
+        if let Some((request, planned)) = next {
+            self.send(request, &planned, ended_ns, ended_ns);
+        }
+    }
+
+    /// What the conversation of a request goes on with: nothing where there is none, where it is over, where its answer did not come
+    /// well, and where nothing new is to be sent.
+    fn next_turn(
+        &mut self,
+        request: u32,
+        trace: &Trace,
+        said: Option<&stream::Output>,
+    ) -> Option<(u32, Request)> {
+        let plan = self.shared.plan;
+        let is_over = plan.issue_ns.is_some_and(|issue| trace.ended_ns >= issue);
+        if is_over || self.shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.dialogues.as_mut()?.next(request, trace, said)
     }
 }

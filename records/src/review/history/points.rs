@@ -130,6 +130,17 @@ impl Series {
         }
     }
 
+    /// A point in numbers.
+    fn row(&self, point: &Point) -> Vec<Cell> {
+        let value = |value| with_unit(value, &self.unit);
+        let expected = point.threshold.map_or_else(
+            || "no threshold".to_owned(),
+            |found| format!("{} ± {}", value(found.median), value(found.half_width)),
+        );
+        let when = Cell::new(&point.when);
+        vec![when, Cell::code(&point.commit), Cell::new(value(point.value)), Cell::new(expected)]
+    }
+
     pub(super) fn figure(&self) -> Figure {
         let at = |place: usize, value: f64| (place as f64, value);
         let values: Vec<(f64, f64)> =
@@ -179,21 +190,7 @@ impl Series {
         }
         let mut table = Table::new(&self.label, &["when, UTC", "commit", "value#", "expected#"]);
         for point in &self.points {
-            let expected = point.threshold.map_or_else(
-                || "no threshold".to_owned(),
-                |found| {
-                    let value = |value| with_unit(value, &self.unit);
-                    format!("{} ± {}", value(found.median), value(found.half_width))
-                },
-            );
-            table.push(|| {
-                vec![
-                    Cell::new(&point.when),
-                    Cell::code(&point.commit),
-                    Cell::new(with_unit(point.value, &self.unit)),
-                    Cell::new(expected),
-                ]
-            });
+            table.push(|| self.row(point));
         }
         Figure {
             id: format!("n{}", self.place),

@@ -9,7 +9,7 @@ use crate::series::client::{Calibrated, When, keep, read};
 use crate::series::{Calibration, Cell, Plan};
 
 /// A machine that others share spoils a moment: so many are tried.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
 
 /// Holds the client against the truth, unless that was done. Whether it is good enough is judged with the series; a try that is not is
 /// repeated, since what is asked is what the client can do here, not what happened in three seconds. True where something was run.
@@ -60,6 +60,7 @@ fn planned(plan: &Plan, cell: &Cell, truth: Calibration) -> Planned {
         cores: Vec::new(),
         mock_threads: 1,
         mock_cores: Vec::new(),
+        comes_first: true,
         mock: None,
     }
 }

@@ -44,7 +44,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<Outcome, LoadError> {
         (AtomicUsize::new(0), AtomicU64::new(0), Barrier::new(plan.threads));
     let work = |thread: usize| -> Result<Harvest, LoadError> {
         sharpen_timers();
-        let comes_first = come_first();
+        let comes_first = plan.comes_first && come_first();
         let bound = plan.cores.get(thread).map_or(Ok(()), |core| pin(*core));
         let bound = bound
             .map_err(|source| LoadError::System { action: "binding a thread to its core", source });

@@ -197,7 +197,7 @@ fn judged(
     let report = verdict::judge(plan, outcomes)
         .under(plan, &correctness.standing)
         .measured_by(plan, outcomes, &clients);
-    let answers = answers(plan, folder)?;
+    let answers = answers(plan, outcomes, folder)?;
     Ok(Judged { arms, hosts, harness_sha256, by_hand, correctness, clients, answers, report })
 }
 
@@ -252,11 +252,19 @@ impl Judged {
 }
 
 /// How far the arms of each comparison answered the same, leg by leg of each block.
-fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError> {
+fn answers(
+    plan: &Plan,
+    outcomes: &Outcomes,
+    folder: &Path,
+) -> Result<Vec<CellAnswers>, CommandError> {
+    let begun = verdict::begun(plan, outcomes);
     let is_compared =
         |arm: &str| plan.comparisons.iter().any(|of| of.reference == arm || of.subject == arm);
     let mut all = Vec::new();
     for cell in &plan.cells {
+        if !begun.contains(cell.id.as_str()) {
+            continue;
+        }
         let mut said = BTreeMap::new();
         for leg in plan.legs_of(&cell.id).filter(|leg| is_compared(&leg.arm)) {
             let Some(block) = leg.block else { continue };

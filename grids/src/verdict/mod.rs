@@ -175,7 +175,7 @@ pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
 
 /// The cells of which a leg has an outcome. Of others nothing is said, once something is said at all: they are for another sitting. The
 /// levels of all words are those of the whole plan, whatever was asked of it so far.
-fn begun<'a>(plan: &'a Plan, outcomes: &Outcomes) -> BTreeSet<&'a str> {
+pub fn begun<'a>(plan: &'a Plan, outcomes: &Outcomes) -> BTreeSet<&'a str> {
     let legs = plan.legs.iter().filter(|leg| outcomes.contains_key(&leg.id));
     legs.map(|leg| leg.cell.as_str()).collect()
 }

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use crate::conduct::samples::Samples;
 use crate::correct::Correctness;
-use crate::recording::{self, CellAnswers, Finished, OUTCOMES, RecordingError};
-use crate::series::{Hosts, KnownArms, Outcomes, Plan};
+use crate::recording::{self, CLIENT, CellAnswers, Finished, OUTCOMES, RecordingError};
+use crate::series::{Clients, Hosts, KnownArms, Outcomes, Plan};
 use crate::verdict::{self, Report};
 
 /// The words of a record could not be derived again.
@@ -76,8 +76,14 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
     let arms: KnownArms = kept.json("arms.json")?;
     let correctness: Correctness = kept.json("correct.json")?;
     let answers: Vec<CellAnswers> = kept.json("answers.json")?;
+    let clients: Clients = match plan.client {
+        Some(_) => kept.json(CLIENT)?,
+        None => Clients::new(),
+    };
     let recorded: Report = kept.json("report.json")?;
-    let report = verdict::judge(&plan, &outcomes).under(&plan, &correctness.standing);
+    let report = verdict::judge(&plan, &outcomes)
+        .under(&plan, &correctness.standing)
+        .measured_by(&plan, &outcomes, &clients);
     let again = recording::assembled(&Finished {
         spec: &spec,
         plan: &plan,
@@ -86,6 +92,7 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
         harness_sha256: record.harness_sha256.as_deref().unwrap_or_default(),
         arms: &arms,
         correctness: &correctness,
+        clients: &clients,
         answers: &answers,
         report: &report,
         samples: &Samples::default(),

@@ -29,11 +29,15 @@ use crate::arm;
 use crate::conduct::samples::Samples;
 use crate::correct::{Agreement, Correctness};
 use crate::recheck::Kept;
-use crate::series::{self, Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan};
+use crate::series::{
+    self, Clients, Comparison, Hosts, Known, KnownArms, Lock, LockError, Outcomes, Plan,
+};
 use crate::spec;
 use crate::statistics::median;
 use crate::verdict::{self, Compared, Judged, Report, Word, text};
 
+/// The evidence of plans whose client was held against the truth.
+pub(crate) const CLIENT: &str = "client.json";
 /// The evidence that is compressed.
 pub(crate) const OUTCOMES: &str = "outcomes.json.gz";
 
@@ -65,6 +69,8 @@ pub struct Finished<'a> {
     pub arms: &'a KnownArms,
     /// What ours have to show.
     pub correctness: &'a Correctness,
+    /// What the client was good for.
+    pub clients: &'a Clients,
     /// How far they answered the same.
     pub answers: &'a [CellAnswers],
     /// The words.
@@ -134,6 +140,9 @@ pub fn record(
     draft.evidence("arms.json", json("arms.json", finished.arms)?.as_bytes())?;
     draft.evidence("correct.json", json("correct.json", finished.correctness)?.as_bytes())?;
     draft.evidence("answers.json", json("answers.json", &finished.answers)?.as_bytes())?;
+    if plan.client.is_some() {
+        draft.evidence(CLIENT, json(CLIENT, finished.clients)?.as_bytes())?;
+    }
     draft.evidence("report.json", json("report.json", report)?.as_bytes())?;
     let Samples { requests, around } = finished.samples;
     draft.content(REQUESTS, json(REQUESTS, requests)?.as_bytes())?;
@@ -251,7 +260,9 @@ fn whole(report: &Report) -> Verdict {
     let counts = Word::ALL.into_iter().map(|word| (word, said(word)));
     let counts: Vec<String> =
         counts.filter(|(_, n)| *n > 0).map(|(word, n)| format!("{n} {word}")).collect();
-    let reason = format!("{} words: {}", report.verdicts.len(), counts.join(", "));
+    let (words, all) = (report.verdicts.len(), report.tests);
+    let of_all = if words == all { String::new() } else { format!(" of {all}") };
+    let reason = format!("{words} words{of_all}: {}", counts.join(", "));
     Verdict { word: report.word().recorded(), rules, reason }
 }
 
@@ -320,7 +331,9 @@ fn subject(name: &str, known: &Known, plan: &Plan) -> Subject {
 fn is_as_declared(spec: &str, plan: &Plan, arms: &KnownArms) -> bool {
     let declared = spec::named(&plan.grid, spec.to_owned(), Path::new(&plan.grid));
     let is_by_hand = |known: &Known| known.identity.get("info").is_some_and(arm::is_by_hand);
-    declared.is_ok_and(|spec| series::build(&spec) == *plan) && !arms.values().any(is_by_hand)
+    // Whether the client was held against the truth is the program's doing, not the spec's.
+    let built = declared.map(|spec| Plan { client: plan.client, ..series::build(&spec) });
+    built.is_ok_and(|built| built == *plan) && !arms.values().any(is_by_hand)
 }
 
 /// From the first leg to the beginning of the last.
@@ -342,7 +355,7 @@ mod tests {
     use crate::recheck::{RecheckError, recheck};
     use crate::rule::{Rule, Violation};
     use crate::series::Host;
-    use crate::verdict::fixture::{AB, Ab, Model, ab, ab_text, simulate};
+    use crate::verdict::fixture::{self, AB, Ab, Model, ab, ab_text, simulate};
 
     /// A series whose legs are done, and a store.
     struct Series {
@@ -354,6 +367,7 @@ mod tests {
         hosts: Hosts,
         arms: KnownArms,
         correctness: Correctness,
+        clients: Clients,
     }
 
     fn sha256() -> String {
@@ -382,13 +396,15 @@ mod tests {
         let hosts = Hosts::from([("m".to_owned(), host)]);
         let arms = KnownArms::from(["a", "b"].map(|arm| (arm.to_owned(), known.clone())));
         let correctness = Correctness::default();
-        Series { root, store, spec, plan, outcomes, hosts, arms, correctness }
+        let clients = fixture::clients(&plan);
+        Series { root, store, spec, plan, outcomes, hosts, arms, correctness, clients }
     }
 
     impl Series {
         fn recorded(&self) -> Result<Recorded, RecordingError> {
             let report = verdict::judge(&self.plan, &self.outcomes)
-                .under(&self.plan, &self.correctness.standing);
+                .under(&self.plan, &self.correctness.standing)
+                .measured_by(&self.plan, &self.outcomes, &self.clients);
             let finished = Finished {
                 spec: &self.spec,
                 plan: &self.plan,
@@ -397,6 +413,7 @@ mod tests {
                 harness_sha256: &sha256(),
                 arms: &self.arms,
                 correctness: &self.correctness,
+                clients: &self.clients,
                 answers: &[],
                 report: &report,
                 samples: &Samples::default(),

@@ -50,6 +50,9 @@ pub(super) struct CertifyArguments {
     /// Cores of the mock, one a thread
     #[arg(long, value_delimiter = ',')]
     mock_cores: Vec<usize>,
+    /// Client and mock run before everything else on their cores, as in a series
+    #[arg(long)]
+    first: bool,
     /// A `grid mock` in another process, of the same pace, instead of one here
     #[arg(long, value_name = "ADDRESS")]
     mock: Option<SocketAddr>,
@@ -98,6 +101,7 @@ fn cell(arguments: &CertifyArguments) -> Result<Cell, CommandError> {
         cores: arguments.cores.clone(),
         mock_threads: arguments.mock_threads,
         mock_cores: arguments.mock_cores.clone(),
+        comes_first: arguments.first,
         mock: arguments.mock,
     })
 }

@@ -52,6 +52,7 @@ pub(super) fn mock(arguments: &MockArguments) -> Result<u8, CommandError> {
         gap_ns: nanoseconds("gap", arguments.gap)?,
     };
     let mock = Mock::start(&Options {
+        comes_first: false,
         address: arguments.listen,
         mode: arguments.mode,
         pace,

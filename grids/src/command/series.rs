@@ -20,7 +20,10 @@ use crate::correct::{Agreement, Correctness, correctness};
 use crate::load::interrupt;
 use crate::recording::{self, CellAnswers, Finished, Recorded};
 use crate::rule::Rule;
-use crate::series::{self, Hosts, KnownArms, Outcomes, Plan, State, harness, known, machine};
+use crate::series::{
+    self, Cell, Client, Clients, Hosts, KnownArms, Leg, Outcomes, Plan, State, client, harness,
+    known, machine,
+};
 use crate::slurm::{Partition, Share};
 use crate::spec::{self, ArmName, NamedSpec, Positive};
 use crate::verdict::{self, Report, Verdict, Word};
@@ -32,9 +35,13 @@ const DEFAULT_SWEEP: &str = "cpu-sweep";
 pub(super) struct SeriesArguments {
     /// The grid's name; grid sweep without one runs the sweep of this machine's cores
     grid: Option<String>,
-    /// Only these cells, as in 1,2,4,8,16,32
+    /// A plan of these cells alone, as in 1,2,4,8,16,32: another than the declared one
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     concurrency: Vec<u32>,
+    /// Of the declared plan only these cells now, as in 1,8; the others can follow, here or as another series. Words keep the levels of the
+    /// whole plan
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with_all = ["on", "share"])]
+    cells: Vec<u32>,
     /// Only these arms, as in plumb,llama-cpp; the subject is always one
     #[arg(long, value_name = "ARM,ARM", value_delimiter = ',')]
     arms: Vec<String>,
@@ -80,6 +87,11 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     let home = Home::find(arguments.root.as_deref(), arguments.cache.as_deref())?;
     let named = declared(arguments, &home, is_sweep)?;
     let plan = series::build(&named);
+    if let Some(unknown) =
+        arguments.cells.iter().find(|count| plan.cells.iter().all(|c| c.concurrency != **count))
+    {
+        return Err(CommandError::Usage(format!("--cells {unknown}: {} has no such", plan.grid)));
+    }
     if arguments.plan {
         print(&planned(&plan))?;
         return Ok(0);
@@ -101,6 +113,7 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
             folder: &folder,
             clock: if gpu::cards().is_empty() { Source::Spin } else { Source::Gpu },
             share: arguments.share,
+            only: &arguments.cells,
             stop: interrupt::on_signal()?,
         };
         let conducted = conduct(&plan, &setting)?;
@@ -119,7 +132,8 @@ pub(super) fn run(arguments: &SeriesArguments, is_sweep: bool) -> Result<u8, Com
     complain(&format!("the series lies in {}", folder.display()));
     let word = judged.report.word();
     let is_stopped = is_interrupted || interrupt::is_set();
-    match unrecorded(state.pending(&plan).count(), is_stopped, word) {
+    let left = state.pending(&plan).filter(|leg| arguments.is_for_now(&plan, leg)).count();
+    match unrecorded(left, is_stopped, word) {
         Some(why) => complain(&why),
         None if arguments.judge => {}
         None => {
@@ -162,6 +176,8 @@ struct Judged {
     /// The flags by which it is not the series that is declared.
     by_hand: Vec<String>,
     correctness: Correctness,
+    /// What the client was good for.
+    clients: Clients,
     answers: Vec<CellAnswers>,
     report: Report,
 }
@@ -180,9 +196,12 @@ fn judged(
     let present = oracles::present::present(home)?;
     let outcomes = state.outcomes();
     let correctness = correctness(plan, &arms, outcomes, &records, &present);
-    let report = verdict::judge(plan, outcomes).under(plan, &correctness.standing);
-    let answers = answers(plan, folder)?;
-    Ok(Judged { arms, hosts, harness_sha256, by_hand, correctness, answers, report })
+    let clients = client::read(folder, plan);
+    let report = verdict::judge(plan, outcomes)
+        .under(plan, &correctness.standing)
+        .measured_by(plan, outcomes, &clients);
+    let answers = answers(plan, outcomes, folder)?;
+    Ok(Judged { arms, hosts, harness_sha256, by_hand, correctness, clients, answers, report })
 }
 
 impl Judged {
@@ -202,6 +221,7 @@ impl Judged {
             harness_sha256: &self.harness_sha256,
             arms: &self.arms,
             correctness: &self.correctness,
+            clients: &self.clients,
             answers: &self.answers,
             report: &self.report,
             samples,
@@ -230,17 +250,26 @@ impl Judged {
     fn json(&self, folder: &Path) -> Value {
         json!({
             "report": self.report, "answers": self.answers, "correctness": self.correctness,
+            "client": self.clients,
             "narrowed": self.by_hand, "is_as_declared": self.by_hand.is_empty(), "series": folder,
         })
     }
 }
 
 /// How far the arms of each comparison answered the same, leg by leg of each block.
-fn answers(plan: &Plan, folder: &Path) -> Result<Vec<CellAnswers>, CommandError> {
+fn answers(
+    plan: &Plan,
+    outcomes: &Outcomes,
+    folder: &Path,
+) -> Result<Vec<CellAnswers>, CommandError> {
+    let begun = verdict::begun(plan, outcomes);
     let is_compared =
         |arm: &str| plan.comparisons.iter().any(|of| of.reference == arm || of.subject == arm);
     let mut all = Vec::new();
     for cell in &plan.cells {
+        if !begun.contains(cell.id.as_str()) {
+            continue;
+        }
         let mut said = BTreeMap::new();
         for leg in plan.legs_of(&cell.id).filter(|leg| is_compared(&leg.arm)) {
             let Some(block) = leg.block else { continue };
@@ -274,6 +303,12 @@ impl SeriesArguments {
             words.extend([flag.to_owned(), path.display().to_string()]);
         }
         words
+    }
+
+    /// Whether a leg is of a cell that is conducted now.
+    fn is_for_now(&self, plan: &Plan, leg: &Leg) -> bool {
+        let of = |cell: &&Cell| cell.id == leg.cell && self.cells.contains(&cell.concurrency);
+        self.cells.is_empty() || plan.cells.iter().any(|cell| of(&cell))
     }
 
     /// The flags by which the series is not the one that is declared: what narrows its plan, and a binary that is not the one built
@@ -423,11 +458,24 @@ fn told(plan: &Plan, outcomes: &Outcomes, judged: &Judged) -> String {
         text.push('\n');
     }
     text += &verdict::text::report(report);
+    text += &errors(&judged.clients);
     text += &spoilt(outcomes);
     if !judged.by_hand.is_empty() {
         let _ = writeln!(text, "with {}: not the grid as it is declared", judged.by_hand.join(" "));
     }
     text
+}
+
+/// The client's error bars at each cell.
+fn errors(clients: &Clients) -> String {
+    let line = |(cell, client): (&String, &Client)| {
+        let (ttft, gap) = client.error_ms()?;
+        let line = format!(
+            "{cell}: the client is off by at most {ttft:.3} ms in first tokens and {gap:.3} ms in gaps (p99, against known truth, before and after)\n"
+        );
+        Some(line)
+    };
+    clients.iter().filter_map(line).collect()
 }
 
 /// How many legs the machine spoilt, and by which rules, so that they were run again.
@@ -499,6 +547,7 @@ mod tests {
             harness_sha256: String::new(),
             by_hand: narrowed.iter().map(|flag| (*flag).to_owned()).collect(),
             correctness: Correctness::default(),
+            clients: Clients::new(),
             answers: vec![],
             report: verdict::judge(&plan, &outcomes),
         };

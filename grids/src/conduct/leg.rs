@@ -96,7 +96,8 @@ pub fn measure(
         |item: Item| Request::new(&server.target, &Prompt::Ids(item.ids), item.output_tokens);
     let requests = items.into_iter().map(request).collect();
     let arrival = Arrival::Closed { concurrency: concurrency as usize };
-    let load = Load { keeps_output: true, ..Load::new(server.target.address, requests, arrival) };
+    let plain = Load::new(server.target.address, requests, arrival);
+    let load = Load { keeps_output: true, comes_first: true, ..plain };
     let patience = if setting.clock == Source::Spin { PATIENCE } else { Duration::ZERO };
     let opened_ns = now_ns();
     let open = Open::open(patience, between);

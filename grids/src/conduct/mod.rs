@@ -4,6 +4,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`attempts`] | a leg that the machine spoilt, run again |
+//! | [`calibration`] | the client against a server of known truth |
 //! | [`servers`] | starts each arm once a session and keeps it |
 //! | [`leg`] | one load on one arm, between an opened and a closed window |
 //! | [`metrics`] | the numbers of a leg by the names that axes use |
@@ -14,6 +15,7 @@
 //! | [`warmth`] | where a server has yet to run what is discarded |
 
 pub mod attempts;
+pub mod calibration;
 pub mod leg;
 pub mod metrics;
 pub mod quiet;
@@ -29,12 +31,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use attempts::Attempted;
+use calibration::calibrate;
 
 use crate::arm::{ArmError, Ground};
 use crate::clocks::judge::clock::Source;
+use crate::clocks::window::Between;
 use crate::load::plan::LoadError;
+use crate::selftest::collect::CollectError;
+use crate::series::client::When;
 use crate::series::{
-    Ended, KnownError, Leg, Lock, LockError, Outcome, Plan, State, StateError, harness, lock,
+    Cell, Ended, KnownError, Leg, Lock, LockError, Outcome, Plan, State, StateError, harness, lock,
     machine,
 };
 use crate::slurm::Share;
@@ -58,6 +64,8 @@ pub struct Setting<'a> {
     pub clock: Source,
     /// The part of the plan's cells that is conducted here; all of them where a series runs on one machine.
     pub share: Option<Share>,
+    /// Requests in flight of the cells that are conducted now; all of them where it is empty.
+    pub only: &'a [u32],
     /// Set when the user wants to stop; what is measured so far stays.
     pub stop: &'a AtomicBool,
 }
@@ -92,6 +100,9 @@ pub enum ConductError {
     /// What is known of an arm, or another arm than the series began with.
     #[error(transparent)]
     Known(#[from] KnownError),
+    /// The client could not be held against the truth.
+    #[error(transparent)]
+    Client(#[from] CollectError),
     /// Raw traces cannot be kept or read.
     #[error("raw traces: {path}")]
     Raw {
@@ -109,7 +120,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
     let holder = format!("grid {}, plan {}", plan.grid, &sha256[..12]);
     let place = Path::new(lock::PLACE);
     harness::keep(setting.folder, &harness::own()?)?;
-    let ours = setting.share.map_or_else(|| plan.cells.iter().collect(), |share| share.cells(plan));
+    let ours = cells(plan, setting);
     let _cells = Lock::cells(setting.folder, ours.iter().copied(), &holder)?;
     // A share that was given a machine waits for it; a person is told who has it.
     let _lock = match setting.share {
@@ -138,6 +149,7 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         let to_go = state.pending(plan).filter(|leg| is_ours(leg)).count();
         stage.set_total((done + to_go) as u64);
         stage.say(&format!("{}{}", leg.id, so_far(plan, state.outcomes(), &leg.cell)));
+        held(plan, leg, When::Before, setting, &mut between)?;
         let now_s = || earlier + began.elapsed().as_secs_f64();
         let Attempted { at_s, measured: ended, spoilt } = match servers.of(leg)? {
             Ok(server) => attempts::measure(plan, leg, server, setting, now_s, &mut between)?,
@@ -168,9 +180,35 @@ pub fn conduct(plan: &Plan, setting: &Setting<'_>) -> Result<Conducted, ConductE
         }
         stage.advance(1);
         done += 1;
+        if !state.pending(plan).any(|other| other.cell == leg.cell) {
+            held(plan, leg, When::After, setting, &mut between)?;
+        }
     }
     let is_interrupted = setting.stop.load(Ordering::SeqCst);
     Ok(Conducted { state, is_interrupted })
+}
+
+/// Holds the client against the truth at the cell of a leg. The spin that closed the leg before does not open one after that.
+fn held(
+    plan: &Plan,
+    leg: &Leg,
+    when: When,
+    setting: &Setting<'_>,
+    between: &mut Option<Between>,
+) -> Result<(), ConductError> {
+    let Some(cell) = plan.cells.iter().find(|cell| cell.id == leg.cell) else { return Ok(()) };
+    if calibrate(plan, cell, when, setting)? {
+        *between = None;
+    }
+    Ok(())
+}
+
+/// The cells that are conducted here and now.
+fn cells<'a>(plan: &'a Plan, setting: &Setting<'_>) -> Vec<&'a Cell> {
+    let mut ours: Vec<&Cell> =
+        setting.share.map_or_else(|| plan.cells.iter().collect(), |share| share.cells(plan));
+    ours.retain(|cell| setting.only.is_empty() || setting.only.contains(&cell.concurrency));
+    ours
 }
 
 /// The series as it was left, without what has to be measured again.

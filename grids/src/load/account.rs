@@ -75,6 +75,8 @@ pub struct SpanSummary {
 pub struct ThreadAccount {
     /// The core it was bound to.
     pub core: Option<usize>,
+    /// It ran before everything else on its core.
+    pub comes_first: bool,
     /// CPU time from the start to its last end.
     pub cpu_ns: u64,
     /// Time from the start to its last end.
@@ -110,6 +112,9 @@ pub struct Account {
 pub struct AccountSummary {
     /// Threads.
     pub threads: usize,
+    /// Each ran before everything else on its core, so that no server can have kept it waiting.
+    #[serde(default)]
+    pub comes_first: bool,
     /// Share of its core that the busiest thread used.
     pub busy_share: Option<f64>,
     /// Reads that delivered bytes.
@@ -150,6 +155,7 @@ impl AccountSummary {
         };
         Self {
             threads: self.threads + other.threads,
+            comes_first: self.comes_first && other.comes_first,
             busy_share: busier,
             reads: self.reads + other.reads,
             events: self.events + other.events,
@@ -200,6 +206,7 @@ impl Account {
         let sum = |of: fn(&ThreadAccount) -> u64| self.threads.iter().map(of).sum();
         AccountSummary {
             threads: self.threads.len(),
+            comes_first: self.threads.iter().all(|thread| thread.comes_first),
             busy_share: self.busy_share(),
             reads: sum(|thread| thread.reads),
             events: sum(|thread| thread.events),

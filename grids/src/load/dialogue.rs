@@ -68,6 +68,7 @@ mod tests {
     /// Three conversations of three turns, two at a time: turns of 9, 2 and 2 tokens, answers of 5.
     fn talk(returns_ids: bool) -> Result<Outcome, LoadError> {
         let mock = Mock::start(&Options {
+            comes_first: false,
             address: ([127, 0, 0, 1], 0).into(),
             mode: Mode::Constant,
             pace: Pace { ttft_ns: 1_000_000, gap_ns: 100_000 },

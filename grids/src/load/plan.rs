@@ -71,6 +71,9 @@ pub struct Plan {
     pub connections: usize,
     /// Keep texts and token ids.
     pub keeps_output: bool,
+    /// Threads run before everything else on their cores, where that is allowed: right beside a server that computes. A client at its limit
+    /// is better off without, as the network's own work waits for it then.
+    pub comes_first: bool,
     /// Go on with what is answered.
     pub conversations: Option<Conversations>,
 }
@@ -123,6 +126,7 @@ impl Plan {
             cores: Vec::new(),
             connections: 0,
             keeps_output: false,
+            comes_first: false,
             conversations: None,
         }
     }

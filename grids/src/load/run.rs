@@ -44,11 +44,12 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Result<Outcome, LoadError> {
         (AtomicUsize::new(0), AtomicU64::new(0), Barrier::new(plan.threads));
     let work = |thread: usize| -> Result<Harvest, LoadError> {
         sharpen_timers();
-        come_first();
+        let comes_first = plan.comes_first && come_first();
         let bound = plan.cores.get(thread).map_or(Ok(()), |core| pin(*core));
         let bound = bound
             .map_err(|source| LoadError::System { action: "binding a thread to its core", source });
-        let worker = bound.and_then(|()| Worker::new(Shared { plan, next: &next, stop }, thread));
+        let shared = Shared { plan, next: &next, stop, comes_first };
+        let worker = bound.and_then(|()| Worker::new(shared, thread));
         // Whoever failed comes to the barrier too, or the others would wait for ever.
         if barrier.wait().is_leader() {
             start.store(now_ns(), Ordering::SeqCst);

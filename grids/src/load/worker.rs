@@ -46,6 +46,8 @@ pub(super) struct Shared<'a> {
     /// The next request of a closed loop.
     pub(super) next: &'a AtomicUsize,
     pub(super) stop: &'a AtomicBool,
+    /// This thread runs before everything else on its core.
+    pub(super) comes_first: bool,
 }
 
 /// What a thread brings home.
@@ -113,8 +115,11 @@ impl<'a> Worker<'a> {
             Arrival::Open { cap, .. } => (0, cap.map_or(usize::MAX, |cap| plan.share(cap, thread))),
         };
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system("creating an epoll"))?;
-        let account =
-            ThreadAccount { core: plan.cores.get(thread).copied(), ..ThreadAccount::default() };
+        let account = ThreadAccount {
+            core: plan.cores.get(thread).copied(),
+            comes_first: shared.comes_first,
+            ..ThreadAccount::default()
+        };
         let mut worker = Self {
             shared,
             start_ns: now_ns(),

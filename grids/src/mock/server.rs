@@ -11,7 +11,7 @@ use super::mode::Mode;
 use super::script::Pace;
 use super::worker::Worker;
 use crate::load::account::{SpanSummary, Spans};
-use crate::pinning::{pin, sharpen_timers};
+use crate::pinning::{come_first, pin, sharpen_timers};
 
 /// How a mock serves.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub threads: usize,
     /// Cores for them; none, or one a thread.
     pub cores: Vec<usize>,
+    /// They run before everything else on their cores, where that is allowed.
+    pub comes_first: bool,
 }
 
 /// The mock could not be started.
@@ -133,8 +135,12 @@ impl Mock {
             let worker = Worker::new(options.mode, options.pace, counters, listener)
                 .map_err(|error| system("creating an epoll")(error.into()))?;
             let core = options.cores.get(thread).copied();
+            let comes_first = options.comes_first;
             let body = move || {
                 sharpen_timers();
+                if comes_first {
+                    come_first();
+                }
                 if core.map_or(Ok(()), pin).is_ok() {
                     // A thread that cannot wait any more serves nobody: clients see their connections end.
                     let _ = worker.run();

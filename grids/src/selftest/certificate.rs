@@ -62,6 +62,8 @@ pub struct Cell {
     pub mock_threads: usize,
     /// Their cores.
     pub mock_cores: Vec<usize>,
+    /// Client and mock run before everything else on their cores, as the client does beside a server that computes.
+    pub comes_first: bool,
     /// A mock in another process that answers like this cell; none to start one here.
     pub mock: Option<SocketAddr>,
 }
@@ -138,6 +140,7 @@ pub fn certify(cell: &Cell, stop: &AtomicBool) -> Result<Certificate, CollectErr
             pace: Pace { ttft_ns: cell.ttft_ns, gap_ns: cell.gap_ns },
             threads: cell.mock_threads,
             cores: cell.mock_cores.clone(),
+            comes_first: cell.comes_first,
         })?),
     };
     let local = mock.as_ref().map(Mock::address);
@@ -159,6 +162,7 @@ pub fn certify(cell: &Cell, stop: &AtomicBool) -> Result<Certificate, CollectErr
     let mut plan = Plan::new(address, requests, arrival);
     plan.threads = cell.threads;
     plan.cores.clone_from(&cell.cores);
+    plan.comes_first = cell.comes_first;
     plan.connections = cell.connections();
     plan.issue_ns = Some((cell.seconds * SECOND_NS as f64) as u64);
     let outcome = run(&plan, stop)?;

@@ -62,6 +62,7 @@ pub fn requests(case: &Case, address: SocketAddr) -> Vec<Request> {
 /// Runs a case.
 pub fn collect(case: &Case, stop: &AtomicBool) -> Result<Collected, CollectError> {
     let mock = Mock::start(&Options {
+        comes_first: false,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         mode: case.mode,
         pace: PACE,

@@ -1,8 +1,12 @@
 //! From a spec to a plan.
 
 use super::order::orders;
-use super::plan::{Cell, Comparison, Leg, NullArm, Plan, Role};
+use super::plan::{Calibration, Cell, Comparison, Leg, NullArm, Plan, Role};
 use crate::spec::{ArmName, NamedSpec, PlanSpec, Positive, Spec};
+
+/// What the client is held against: 200 tokens a second in each stream, more than any arm sends on a machine of a few cores, for as
+/// long as an interval around the 99th percentile takes.
+const CALIBRATION: Calibration = Calibration { seconds: 3.0, ttft_ms: 20.0, gap_ms: 5.0 };
 
 /// The plan of a spec: for each session and cell every arm once, discarded; then blocks; then the first arm once more.
 pub fn build(named: &NamedSpec) -> Plan {
@@ -34,6 +38,7 @@ pub fn build(named: &NamedSpec) -> Plan {
         alpha: spec.plan.alpha.0,
         family: spec.plan.family,
         seed: spec.plan.seed,
+        client: Some(CALIBRATION),
         expected_noise: spec.plan.expected_noise.as_ref().map(|noise| noise.percent.0 / 100.0),
     }
 }

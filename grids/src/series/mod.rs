@@ -11,9 +11,11 @@
 //! | [`known`] | who the arms are |
 //! | [`machine`] | where a leg ran |
 //! | [`harness`] | which program conducts it |
+//! | [`client`] | what the load generator was good for |
 //! | [`lock`] | one series at a time on a machine, and one sitting at a time at a cell |
 
 pub mod build;
+pub mod client;
 pub mod harness;
 pub mod known;
 pub mod lock;
@@ -25,10 +27,11 @@ pub mod spare;
 pub mod state;
 
 pub use build::build;
+pub use client::{Client, Clients};
 pub use known::{Known, KnownArms, KnownError};
 pub use lock::{Lock, LockError};
 pub use machine::{Host, Hosts};
 pub use outcome::{Clock, Ended, Outcome, Outcomes, Spoilt};
-pub use plan::{Cell, Comparison, Leg, NULL_ENDING, NullArm, Plan, Role};
+pub use plan::{Calibration, Cell, Comparison, Leg, NULL_ENDING, NullArm, Plan, Role};
 pub use spare::is_called_for;
 pub use state::{State, StateError};

@@ -49,10 +49,25 @@ pub struct Plan {
     pub family: Family,
     /// Of orders and resampling.
     pub seed: u64,
+    /// What the client is held against at each cell, before its legs and after them; `None` in plans of before this was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Calibration>,
     /// The expected standard deviation of ln(metric) from run to run.
     pub expected_noise: Option<f64>,
     /// What is run, in this order.
     pub legs: Vec<Leg>,
+}
+
+/// A server of known truth, at the concurrency and the lengths of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// How long it is asked.
+    pub seconds: f64,
+    /// Milliseconds from the request to the first token.
+    pub ttft_ms: f64,
+    /// Milliseconds from token to token.
+    pub gap_ms: f64,
 }
 
 /// Subject over reference.

@@ -9,7 +9,7 @@ fn refused(text: &str) -> String {
 }
 
 /// How the sweep says how often it measures.
-const PAIRS: &str = "pairs = 12\nspares = 8\nattempts = 10";
+const PAIRS: &str = "pairs = 12\nspares = 8\nattempts = 30";
 
 /// The sweep with one text in place of another.
 fn with(old: &str, new: &str) -> String {

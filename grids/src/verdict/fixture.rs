@@ -6,7 +6,8 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::series::{Clock, Ended, Leg, Outcome, Outcomes, Plan, build};
+use crate::series::client::Calibrated;
+use crate::series::{Client, Clients, Clock, Ended, Leg, Outcome, Outcomes, Plan, build};
 use crate::spec::named;
 use crate::statistics::distribution::normal_quantile;
 
@@ -157,4 +158,25 @@ pub(crate) fn set(outcomes: &mut Outcomes, leg: &Leg, value: f64) {
     if let Some(Ended::Measured(metrics)) = outcomes.get_mut(&leg.id).map(|own| &mut own.ended) {
         metrics.insert(METRIC.to_owned(), value);
     }
+}
+
+/// A parity plan whose legs all ended well.
+pub(crate) fn measured() -> (Plan, Outcomes) {
+    let plan = ab(&PARITY);
+    let outcomes = simulate(&plan, &Model { noise: 0.001, ..Model::default() }, 1);
+    (plan, outcomes)
+}
+
+/// A client that was good at every cell of a plan: off by a quarter of a millisecond in first tokens, and half of that in gaps.
+pub(crate) fn clients(plan: &Plan) -> Clients {
+    let good = plan.client.map(|truth| Calibrated {
+        truth,
+        sent: 9,
+        events_per_s: Some(200.0),
+        ttft_off_ms_p99: Some(0.25),
+        gap_off_ms_p99: Some(0.125),
+        invalid: Vec::new(),
+    });
+    let client = Client { before: good.clone(), after: good };
+    plan.cells.iter().map(|cell| (cell.id.clone(), client.clone())).collect()
 }

@@ -31,6 +31,8 @@ pub use next::Next;
 pub use standing::Standing;
 pub use word::Word;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clocks::bound::CLOCK_OFF_PERCENT;
@@ -147,7 +149,10 @@ pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
         }
     }
     let levels = levels(plan, &stages);
-    let verdicts = tests.iter().zip(stages).zip(levels).map(|((test, stage), level)| {
+    let begun = begun(plan, outcomes);
+    let said = tests.iter().zip(stages).zip(levels);
+    let said = said.filter(|((test, _), _)| begun.is_empty() || begun.contains(&*test.cell.id));
+    let verdicts = said.map(|((test, stage), level)| {
         let (judged, next) = match stage {
             Stage::Settled(judged, next) => (judged, next),
             Stage::Ready(looks) => conclude(plan, &looks, level),
@@ -166,6 +171,13 @@ pub fn judge(plan: &Plan, outcomes: &Outcomes) -> Report {
         tests: plan.tests(),
         verdicts: verdicts.collect(),
     }
+}
+
+/// The cells of which a leg has an outcome. Of others nothing is said, once something is said at all: they are for another sitting. The
+/// levels of all words are those of the whole plan, whatever was asked of it so far.
+pub fn begun<'a>(plan: &'a Plan, outcomes: &Outcomes) -> BTreeSet<&'a str> {
+    let legs = plan.legs.iter().filter(|leg| outcomes.contains_key(&leg.id));
+    legs.map(|leg| leg.cell.as_str()).collect()
 }
 
 fn tests(plan: &Plan) -> Vec<Test<'_>> {

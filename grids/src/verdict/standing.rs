@@ -1,11 +1,11 @@
 //! What stands against an arm beyond its legs, such as that nothing shows that its answers are right: it voids every comparison that
-//! the arm has a part in.
+//! the arm has a part in. What stands against the client voids every comparison of a cell.
 
 use std::collections::BTreeMap;
 
-use super::{Report, voided, with_more};
+use super::{Report, Verdict, voided, with_more};
 use crate::rule::Violation;
-use crate::series::Plan;
+use crate::series::{Clients, Outcomes, Plan, client};
 
 /// By arm.
 pub type Standing = BTreeMap<String, Vec<Violation>>;
@@ -22,14 +22,30 @@ impl Report {
                 .filter(|(arm, _)| arms.contains(arm))
                 .flat_map(|(_, broken)| broken.iter().cloned())
                 .collect();
-            if against.is_empty() {
-                continue;
-            }
-            if let Some(broken) = with_more(&mut verdict.judged, &against) {
-                (verdict.judged, verdict.next) = voided(broken);
-            }
+            verdict.add(&against);
         }
         self
+    }
+
+    /// The report with every comparison void at a cell where the client was too far from the truth, or was not held against it.
+    #[must_use]
+    pub fn measured_by(mut self, plan: &Plan, outcomes: &Outcomes, clients: &Clients) -> Self {
+        for verdict in &mut self.verdicts {
+            let against = client::against(plan, outcomes, clients, &verdict.cell);
+            verdict.add(&against);
+        }
+        self
+    }
+}
+
+impl Verdict {
+    fn add(&mut self, broken: &[Violation]) {
+        if broken.is_empty() {
+            return;
+        }
+        if let Some(all) = with_more(&mut self.judged, broken) {
+            (self.judged, self.next) = voided(all);
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! What must hold of any verdict.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
 
 use super::fixture::{AB, Ab, METRIC, Model, PARITY, ab, set, simulate};
 use super::{Compared, Judged, Next, Reason, Report, Verdict, Word, judge, text};
 use crate::rule::{Rule, Violation};
-use crate::series::{Comparison, Ended, Leg, Outcome, Outcomes, Plan, Role};
-use crate::spec::{Because, Bound, Control, Expect, Percent};
+use crate::series::{Comparison, Ended, Leg, Outcome, Outcomes, Plan, Role, build};
+use crate::spec::{Because, Bound, Control, Expect, Percent, named};
 use crate::statistics::estimate::Insufficient;
 
 const QUIET: f64 = 0.002;
@@ -440,4 +441,26 @@ fn partly_skipped_is_not_established() {
     assert_eq!(of(vec![passed.clone()]).exit_status(), 0);
     assert_eq!(of(vec![passed, skipped.clone()]), Word::Inconclusive);
     assert_eq!(of(vec![skipped]), Word::Skipped);
+}
+
+/// A sitting of one cell of two: nothing is said of the other, the word is held to the level of the whole plan, and a cell that has
+/// more to say later takes nothing back by being there.
+#[test]
+fn a_sitting_is_judged_at_the_levels_of_the_whole_plan() {
+    let text =
+        super::fixture::ab_text(&PARITY).replace("concurrency = [8]", "concurrency = [4, 8]");
+    let both = build(&named("test", text, Path::new("test.toml")).unwrap());
+    let all = simulate(&both, &model(0.0), 1);
+    let first: Outcomes = all
+        .iter()
+        .filter(|(leg, _)| leg.contains(".c4."))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
+    let report = judge(&both, &first);
+    assert_eq!((report.tests, only(&report).cell.as_str()), (2, "c4"));
+    assert_eq!(judge(&both, &all).verdicts.len(), 2);
+    assert_eq!(judge(&both, &Outcomes::new()).verdicts.len(), 2, "before anything is run");
+    // Bonferroni: half of alpha, where Holm has seen one of two.
+    let alone = judge(&ab(&PARITY), &simulate(&ab(&PARITY), &model(0.0), 1));
+    assert!(compared(&report).deciding.half_width() > compared(&alone).deciding.half_width());
 }

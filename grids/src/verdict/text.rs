@@ -8,13 +8,16 @@ use crate::statistics::estimate::Insufficient;
 /// The report as lines, the summary last.
 pub fn report(report: &Report) -> String {
     let mut text: String = report.verdicts.iter().map(|verdict| line(verdict) + "\n").collect();
+    let words = report.verdicts.len();
+    let of_all =
+        if words == report.tests { String::new() } else { format!(" of {}", report.tests) };
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{} {}: {} words, plan {}",
+        "{} {}: {} words{of_all}, plan {}",
         report.word(),
         report.grid,
-        report.tests,
+        words,
         &report.plan_sha256[..12]
     );
     text

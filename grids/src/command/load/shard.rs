@@ -246,11 +246,14 @@ fn merge(shards: Vec<Shard>) -> Loaded {
     for shard in shards {
         let later = shard.start_unix_ns - start;
         whole.traces.extend(shard.traces.into_iter().map(|trace| trace.shifted(later)));
-        whole.sent += shard.sent;
         whole.is_interrupted |= shard.is_interrupted;
-        whole.client = whole.client.beside(&shard.client);
+        whole.client = match whole.sent {
+            0 => shard.client,
+            _ => whole.client.beside(&shard.client),
+        };
         let of = |limit| format!("allocation {}: {limit}", shard.share);
         whole.client_limits.extend(shard.client_limits.into_iter().map(of));
+        whole.sent += shard.sent;
     }
     whole.traces.sort_unstable_by_key(|trace| trace.request);
     whole

@@ -118,7 +118,8 @@ pub fn recheck(store: &Store, record: &Record) -> Result<Recheck, RecheckError> 
                 differences.extend(found.into_iter().map(told));
             }
             Asked::Absent => {
-                derived += &format!("; {name} is not on this machine and was not asked")
+                let told = ["; ", name, " is not on this machine and was not asked"];
+                derived.extend(told);
             }
             Asked::NotKept => {}
         }

@@ -11,7 +11,6 @@
 #[path = "../tests/review/fixture.rs"]
 mod fixture;
 #[path = "../tests/review/series.rs"]
-#[expect(dead_code, reason = "shared with the test of the pages")]
 mod fixture_series;
 #[path = "../tests/review/samples.rs"]
 mod samples;

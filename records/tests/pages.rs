@@ -62,7 +62,7 @@ fn ten_thousand_records_come_out_right() {
         assert!(text.contains(&format!("and {} more: `cargo query", ratios - ENTRIES)));
         let newest = records.iter().rev().find(|r| r.gate == name);
         assert!(text.lines().nth(3).unwrap().contains(&newest.unwrap().id), "newest first");
-        assert!(text.contains("| 1.030 [1.025, 1.035] | IMPROVED |"));
+        assert!(text.contains("| 1.0300 [1.0250, 1.0350] | IMPROVED |"));
         assert!(
             !text.contains("V-CLOCK-OFF") && !text.contains("| c11 |"),
             "a void cell has no number"

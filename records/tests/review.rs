@@ -401,6 +401,17 @@ fn first(record: &mut Record) -> &mut CellVerdict {
     &mut record.series.as_mut().unwrap().cells[0]
 }
 
+/// A series of which only some cells of the plan were measured: three words of twelve.
+fn sitting() -> (Record, Vec<File>) {
+    let (mut record, mut files) = series(10);
+    record.verdict.reason = record.verdict.reason.replace("3 words:", "3 words of 12:");
+    let report = files.iter_mut().find(|file| file.name == "report.json").unwrap();
+    let mut value: serde_json::Value = serde_json::from_slice(&report.bytes).unwrap();
+    value["tests"] = 12.into();
+    report.bytes = value.to_string().into_bytes();
+    (record, files)
+}
+
 /// What a series' record says otherwise than its `report.json` is named by cell and field, and no word of it is printed: of what
 /// `grid` wrote itself and of what was made up for these tests.
 #[test]
@@ -423,7 +434,7 @@ fn a_series_that_its_report_contradicts_has_no_word() {
         }),
         ("the number of words", |r| drop(r.series.as_mut().unwrap().cells.pop())),
     ];
-    for (record, files) in [recorded(), series(10)] {
+    for (record, files) in [recorded(), series(10), sitting()] {
         let page = |record: &Record, files: &[File]| {
             review::html(&review::run::page(record, &Findings::default(), files, ""))
         };

@@ -31,13 +31,11 @@ pub(super) struct RecheckArguments {
 
 /// Derives each again and tells what differs.
 pub(super) fn run(arguments: &RecheckArguments) -> Result<u8, CommandError> {
-    let store = match &arguments.records {
-        Some(folder) => Store::open(folder)?,
-        None => {
-            let home = Home::find(arguments.root.as_deref(), None)?;
-            Store::open(home.root.join("records"))?
-                .with_external(External::folder(home.evidence_dir()))
-        }
+    let store = if let Some(folder) = &arguments.records {
+        Store::open(folder)?
+    } else {
+        let home = Home::find(arguments.root.as_deref(), None)?;
+        Store::open(home.root.join("records"))?.with_external(External::folder(home.evidence_dir()))
     };
     let records = store.read_all()?;
     let chosen: Vec<&Record> = if arguments.all {

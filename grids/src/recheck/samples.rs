@@ -25,7 +25,7 @@ pub(super) fn of_requests(requests: &Requests, outcomes: &Outcomes) -> Vec<Strin
         };
         for (metric, read) in MEANS {
             let good = requests.iter().filter(|request| request.is_ok());
-            let sampled = mean(good.filter_map(read).collect());
+            let sampled = mean(&good.filter_map(read).collect::<Vec<_>>());
             if !is_same(sampled, metrics.get(metric).copied()) {
                 found.push(format!("{leg}: {metric}"));
             }
@@ -41,7 +41,7 @@ pub(super) fn of_clocks(around: &Around, outcomes: &Outcomes) -> Vec<String> {
     for (leg, sampled) in around.iter().filter(|(_, sampled)| sampled.gpus.is_empty()) {
         let Some(outcome) = outcomes.get(leg) else { continue };
         let steps = sampled.spins.iter().flat_map(|spin| &spin.step_ns);
-        let sampled = mean(steps.map(|step_ns| 1e3 / step_ns).collect());
+        let sampled = mean(&steps.map(|step_ns| 1e3 / step_ns).collect::<Vec<_>>());
         let recorded = outcome.clock.map(|Clock { mean, .. }| mean);
         if recorded.is_some() && !is_same(sampled, recorded) {
             found.push(format!("{leg}: clock"));
@@ -56,7 +56,7 @@ fn strangers<'a>(legs: impl Iterator<Item = &'a String>, outcomes: &Outcomes) ->
     strangers.map(|leg| format!("{leg}: no such leg")).collect()
 }
 
-fn mean(values: Vec<f64>) -> Option<f64> {
+fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
@@ -97,9 +97,11 @@ mod tests {
         let sampled =
             Sampled { at_s: 0.0, began_s: 1.5, ended_s: 2.0, spins: vec![spin], gpus: vec![] };
         let mut outcome = simulate(&ab(&AB), &Model::default(), 1).into_values().next().unwrap();
-        outcome.ended =
-            Ended::Measured(BTreeMap::from([("ttft_ms_mean".to_owned(), (10.0 + 30.0) / 2.0)]));
-        outcome.clock = Some(Clock { mean: (500.0 + 1000.0) / 2.0, median: 750.0 });
+        outcome.ended = Ended::Measured(BTreeMap::from([(
+            "ttft_ms_mean".to_owned(),
+            f64::midpoint(10.0, 30.0),
+        )]));
+        outcome.clock = Some(Clock { mean: f64::midpoint(500.0, 1000.0), median: 750.0 });
         (
             Requests::from([(LEG.to_owned(), requests)]),
             Around::from([(LEG.to_owned(), sampled)]),

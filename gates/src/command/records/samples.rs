@@ -8,7 +8,7 @@ use super::{CommandError, Context};
 
 /// What `gate records samples` is given.
 #[derive(Debug, Args)]
-pub(super) struct SamplesArguments {
+pub(in crate::command) struct SamplesArguments {
     /// The record: its id, or a beginning of the id or of its hash
     run: String,
     /// The file to write

@@ -20,6 +20,8 @@ const SAME: f64 = 1e-9;
 #[derive(Deserialize)]
 struct Report {
     plan_sha256: String,
+    /// The words of the whole plan, where only some of its cells were measured.
+    tests: Option<usize>,
     verdicts: Vec<Judged>,
 }
 
@@ -114,7 +116,7 @@ fn whole(record: &Record, series: &Series, report: &Report) -> Vec<String> {
         ("the plan", report.plan_sha256 == series.plan_sha256),
         ("the word of all", record.verdict.word == gravest(&words)),
         ("the rules of all", record.verdict.rules.iter().eq(rules)),
-        ("the reason of all", record.verdict.reason == counted(&words)),
+        ("the reason of all", record.verdict.reason == counted(&words, report.tests)),
         ("the number of words with a comparison", record.compared == compared.count() as u64),
         ("the number of words", series.cells.len() == report.verdicts.len()),
         (
@@ -212,15 +214,16 @@ fn gravest(words: &[&str]) -> VerdictWord {
     }
 }
 
-/// How often each word was said, as the reason of such a record has it.
-fn counted(words: &[&str]) -> String {
-    let all = ESTABLISHED.into_iter().chain(["INCONCLUSIVE", "VOID", "SKIPPED"]);
-    let counts = all.map(|word| (words.iter().filter(|said| **said == word).count(), word));
+/// How often each word was said, as the reason of such a record has it: of how many, where the plan has more.
+fn counted(words: &[&str], all: Option<usize>) -> String {
+    let of_all = all.filter(|all| *all != words.len()).map(|all| format!(" of {all}"));
+    let kinds = ESTABLISHED.into_iter().chain(["INCONCLUSIVE", "VOID", "SKIPPED"]);
+    let counts = kinds.map(|word| (words.iter().filter(|said| **said == word).count(), word));
     let counts: Vec<String> = counts
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    format!("{} words: {}", words.len(), counts.join(", "))
+    format!("{} words{}: {}", words.len(), of_all.unwrap_or_default(), counts.join(", "))
 }
 
 /// What is not the same.

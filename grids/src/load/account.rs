@@ -2,7 +2,7 @@
 //! follows whether the client, not the server, was measured.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::monotonic::MILLISECOND_NS;
 
@@ -58,7 +58,7 @@ impl Spans {
 }
 
 /// A distribution in four numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanSummary {
     /// How many.
     pub n: u64,

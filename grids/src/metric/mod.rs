@@ -28,7 +28,7 @@ pub mod validity;
 pub mod window;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 
 /// Nanoseconds as milliseconds, the unit in which latencies are reported.
 pub fn ms(ns: u64) -> f64 {

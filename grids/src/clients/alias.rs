@@ -15,7 +15,7 @@ use super::leg::{Bench, Order, ask, mock};
 use super::relay::Relay;
 use super::said::number;
 use super::series::{empty, write};
-use super::spec::{Apart, ClientSpec, Spec, Statistic};
+use super::spec::{AliasesSpec, ClientSpec, Spec, Statistic};
 use crate::load::trace::Trace;
 use crate::metric::foreign::{Series, all};
 use crate::mock::Mode;
@@ -108,7 +108,7 @@ pub fn case(
             "it counts {completed} whole answers of {requests}, the relay recorded {seen}"
         ))));
     }
-    let compared = compare(client, &printed.document, &traces, &spec.aliases.apart);
+    let compared = compare(client, &printed.document, &traces, &spec.aliases);
     let case = case(Outcome::Compared(compared));
     write(&folder.join("case.json"), &case)?;
     Ok(case)
@@ -119,13 +119,14 @@ pub fn compare(
     client: &ClientSpec,
     document: &Value,
     traces: &[Trace],
-    apart: &Apart,
+    bounds: &AliasesSpec,
 ) -> Vec<Compared> {
     let all = all(traces);
     let compared = client.aliases.iter().map(|alias| {
         let theirs = number(document, &alias.said).ok();
         let series = all.iter().find(|series| series.name == alias.alias);
         let ours = series.and_then(|series| value(series, alias.statistic));
+        let apart = if alias.from_start { &bounds.apart_from_start } else { &bounds.apart };
         let allowed = theirs.map(|theirs| apart.ms.max(theirs.abs() * apart.percent.0 / 100.0));
         let is_same = match (theirs, ours, allowed) {
             (Some(theirs), Some(ours), Some(allowed)) => (theirs - ours).abs() <= allowed,
@@ -168,7 +169,7 @@ mod tests {
         let document = json!({
             "mean_ttft_ms": 100.0, "median_itl_ms": 40.0, "mean_tpot_ms": 40.0, "mean_itl_ms": null,
         });
-        let compared = compare(vllm, &document, &[bundled()], &spec.aliases.apart);
+        let compared = compare(vllm, &document, &[bundled()], &spec.aliases);
         assert_eq!(compared.len(), vllm.aliases.len());
         let of = |key: &str| compared.iter().find(|compared| compared.key == key).unwrap();
         assert!(of("/mean_ttft_ms").is_same);
@@ -177,7 +178,7 @@ mod tests {
         assert!(!of("/mean_tpot_ms").is_same);
         // Nothing is not the same as something.
         assert_eq!((of("/mean_itl_ms").theirs, of("/mean_itl_ms").is_same), (None, false));
-        let compared = compare(vllm, &document, &[], &spec.aliases.apart);
+        let compared = compare(vllm, &document, &[], &spec.aliases);
         assert!(compared.iter().all(|compared| !compared.is_same));
     }
 }

@@ -171,7 +171,7 @@ fn last_words(folder: &Path) -> String {
 /// Starts a mock on its core.
 pub fn mock(mode: Mode, load: &LoadSpec, cores: Cores) -> Result<Mock, ClientsError> {
     Ok(Mock::start(&Options {
-        comes_first: false,
+        comes_first: true,
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         mode,
         pace: load.pace(),

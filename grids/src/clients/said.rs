@@ -33,12 +33,42 @@ pub enum Unsaid {
     Number(String),
 }
 
-/// The document of an output: the last one, where there are several lines.
+/// The document of an output: the last one, where there are several lines. `NaN` and `Infinity`, which Python writes though JSON
+/// has neither, are nothing.
 pub fn document(text: &str) -> Result<Value, Unsaid> {
-    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let text = without_unnumbers(text);
+    let documents = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     let all: Result<Vec<Value>, _> = documents.collect();
     let last = all.map_err(|error| Unsaid::Json(error.to_string()))?.pop();
     last.ok_or_else(|| Unsaid::Json("it is empty".to_owned()))
+}
+
+/// The text with `null` for each `NaN`, `Infinity` and `-Infinity` that is not inside a string.
+fn without_unnumbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut is_string) = (text, false);
+    while let Some(first) = rest.chars().next() {
+        let word = ["NaN", "-Infinity", "Infinity"].iter().find(|word| rest.starts_with(**word));
+        let taken = match (is_string, word) {
+            (false, Some(word)) => {
+                out += "null";
+                word.len()
+            }
+            // What is escaped inside a string does not end it.
+            (true, _) if first == '\\' => {
+                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                out += &rest[..length];
+                length
+            }
+            _ => {
+                is_string ^= first == '"';
+                out.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out
 }
 
 /// The number at a key, times in milliseconds.
@@ -90,6 +120,18 @@ mod tests {
             assert_eq!(number(&document, &key(at, Unit::Ms)), expected);
         }
         assert!(matches!(super::document(""), Err(Unsaid::Json(_))));
-        assert!(matches!(super::document("{\"a\": NaN}"), Err(Unsaid::Json(_))));
+        assert!(matches!(super::document("{\"a\": nan}"), Err(Unsaid::Json(_))));
+    }
+
+    #[test]
+    fn what_python_writes_for_no_number_is_none() {
+        let text =
+            r#"{"rate": Infinity, "low": -Infinity, "p99": NaN, "said": "a \" NaN \\", "n": 5}"#;
+        let document = document(text).unwrap();
+        let expected = serde_json::json!(
+            {"rate": null, "low": null, "p99": null, "said": "a \" NaN \\", "n": 5}
+        );
+        assert_eq!(document, expected);
+        assert!(number(&document, &key("/p99", Unit::Ms)).is_err());
     }
 }

@@ -103,6 +103,8 @@ pub struct AliasesSpec {
     pub requests: Positive,
     /// How far theirs and ours may be apart: so much, or the share, whichever is more.
     pub apart: Apart,
+    /// The same for a time from the start of the request, which the client sees earlier than the relay.
+    pub apart_from_start: Apart,
 }
 
 /// How far two numbers may be apart.
@@ -200,7 +202,7 @@ pub enum Unit {
 
 /// One number of a tool and one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AliasSpec {
     /// Where theirs stands.
     pub said: Key,
@@ -208,6 +210,9 @@ pub struct AliasSpec {
     pub alias: String,
     /// Which number of it.
     pub statistic: Statistic,
+    /// It counts from the start of the request, which the client sees earlier than the relay.
+    #[serde(default)]
+    pub from_start: bool,
 }
 
 /// A number of a distribution.

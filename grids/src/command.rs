@@ -5,6 +5,7 @@
 
 mod certify;
 mod ci;
+mod clients;
 mod error;
 mod host;
 mod knee;
@@ -76,6 +77,8 @@ enum Command {
     Selftest(selftest::SelftestArguments),
     /// Hold the client against the mock at one load. Exit status 4: it is at its limit there
     Certify(certify::CertifyArguments),
+    /// Load generators beside each other, one core each, against the mock. Exit status 1: one failed, 5: none is installed
+    Clients(clients::ClientsArguments),
 }
 
 /// Parses the command line, does what it says, and gives the exit status.
@@ -100,6 +103,7 @@ pub fn main() -> u8 {
         Command::Mock(arguments) => mock::mock(&arguments),
         Command::Selftest(arguments) => selftest::selftest(&arguments),
         Command::Certify(arguments) => certify::run(&arguments),
+        Command::Clients(arguments) => clients::run(&arguments),
     };
     status.unwrap_or_else(|error| {
         complain(&format!("error: {}", chain(&error)));

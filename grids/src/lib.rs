@@ -7,6 +7,7 @@
 //! held against a server of known truth before it is believed ([`mock`], [`selftest`]).
 
 pub mod arm;
+pub mod clients;
 pub mod clocks;
 pub mod command;
 pub mod conduct;

@@ -85,6 +85,9 @@ pub enum CommandError {
     /// The mock.
     #[error(transparent)]
     Mock(#[from] MockError),
+    /// A comparison of clients.
+    #[error(transparent)]
+    Clients(#[from] crate::clients::ClientsError),
     /// A case of the self-test, or a certificate.
     #[error(transparent)]
     Collect(#[from] CollectError),

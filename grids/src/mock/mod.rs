@@ -5,6 +5,7 @@
 
 pub mod ask;
 pub mod mode;
+pub mod rate;
 pub mod render;
 pub mod script;
 pub mod server;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::mode::Mode;
+use super::rate::Rate;
 use super::script::Pace;
 use super::worker::Worker;
 use crate::load::account::{SpanSummary, Spans};
@@ -52,7 +53,7 @@ pub enum MockError {
 }
 
 /// What the mock did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Served {
     /// Completions asked for.
     pub requests: u64,
@@ -64,6 +65,10 @@ pub struct Served {
     pub refused: u64,
     /// Connections open now.
     pub open: usize,
+    /// Events with tokens that left.
+    pub events: u64,
+    /// Those a second, while the middle half of them left.
+    pub events_per_second: Option<f64>,
     /// How long after its time each write had left.
     pub late: SpanSummary,
     /// Share of its core that the busiest thread used.
@@ -79,12 +84,21 @@ pub(super) struct Counters {
     pub(super) refused: AtomicU64,
     pub(super) open: AtomicUsize,
     busy_per_mille: AtomicU64,
-    late: Mutex<Spans>,
+    writes: Mutex<Writes>,
+}
+
+#[derive(Debug, Default)]
+struct Writes {
+    late: Spans,
+    rate: Rate,
 }
 
 impl Counters {
-    pub(super) fn late(&self, ns: u64) {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner).add(ns);
+    /// A write with so many events of tokens, due and done at these times.
+    pub(super) fn written(&self, due_ns: u64, at_ns: u64, events: u64) {
+        let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.late.add(at_ns.saturating_sub(due_ns));
+        writes.rate.add(at_ns, events);
     }
 
     pub(super) fn busy(&self, cpu_ns: u64, wall_ns: u64) {
@@ -94,13 +108,16 @@ impl Counters {
 
     pub(super) fn served(&self) -> Served {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
         Served {
             requests: get(&self.requests),
             completed: get(&self.completed),
             left: get(&self.left),
             refused: get(&self.refused),
             open: self.open.load(Ordering::Relaxed),
-            late: self.late.lock().unwrap_or_else(PoisonError::into_inner).summary(),
+            events: writes.rate.events(),
+            events_per_second: writes.rate.middle_per_second(),
+            late: writes.late.summary(),
             busy_share: get(&self.busy_per_mille) as f64 / 1000.0,
         }
     }

@@ -35,6 +35,14 @@ pub(super) enum Fate {
     Resets,
 }
 
+/// What a write came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Played {
+    pub(super) fate: Fate,
+    /// Events with tokens in it.
+    pub(super) events: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) socket: OwnedFd,
@@ -81,17 +89,18 @@ impl Session {
     }
 
     /// Plays all steps of the next time as one write; gives what the connection comes to.
-    pub(super) fn play(&mut self, mode: Mode, bytes: &mut Vec<u8>) -> Result<Fate, Errno> {
-        let Some(playing) = &mut self.playing else { return Ok(Fate::Stays) };
-        let Some(at_ns) = playing.due() else { return Ok(Fate::Stays) };
+    pub(super) fn play(&mut self, mode: Mode, bytes: &mut Vec<u8>) -> Result<Played, Errno> {
+        let mut played = Played { fate: Fate::Stays, events: 0 };
+        let Some(playing) = &mut self.playing else { return Ok(played) };
+        let Some(at_ns) = playing.due() else { return Ok(played) };
         bytes.clear();
-        let mut fate = Fate::Stays;
         while playing.due() == Some(at_ns) {
             let part = playing.steps[playing.next].part;
             playing.next += 1;
+            played.events += u64::from(matches!(part, Part::Tokens { .. }));
             match part {
-                Part::Reset => fate = Fate::Resets,
-                Part::Close => fate = Fate::Closes,
+                Part::Reset => played.fate = Fate::Resets,
+                Part::Close => played.fate = Fate::Closes,
                 _ => render(mode, &playing.ask, part, bytes),
             }
         }
@@ -101,7 +110,7 @@ impl Session {
         for part in bytes.chunks(write_bytes(mode).unwrap_or(usize::MAX)) {
             self.send(part)?;
         }
-        Ok(fate)
+        Ok(played)
     }
 
     /// Writes, or keeps what the socket has no room for.

@@ -223,8 +223,9 @@ impl Worker {
         let result = session.play(mode, &mut bytes);
         let next = session.playing.as_ref().and_then(Playing::due);
         self.bytes = bytes;
-        self.counters.late(now_ns().saturating_sub(due));
-        match result {
+        let events = result.map_or(0, |played| played.events);
+        self.counters.written(due, now_ns(), events);
+        match result.map(|played| played.fate) {
             Ok(Fate::Stays) => match next {
                 Some(next) => self.timers.push(next, token),
                 None => drop(self.counters.completed.fetch_add(1, Ordering::Relaxed)),

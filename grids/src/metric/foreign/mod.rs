@@ -189,6 +189,17 @@ mod tests {
         }
     }
 
+    /// 16 chunks and no usage: SGLang takes the 64 tokens that it asked for (`output_len` of its `async_request_openai_completions`).
+    #[test]
+    fn sglang_counts_what_it_asked_for_where_nobody_counts() {
+        let mut trace = bundled();
+        trace.usage = None;
+        for (index, event) in trace.events.iter_mut().enumerate() {
+            event.tokens = index as u32 + 1;
+        }
+        assert!(is_close(p50(&[trace], "sglang.tpot"), 601.0 / 63.0));
+    }
+
     #[test]
     fn no_samples_are_no_number() {
         for series in all(&[]) {

@@ -54,7 +54,8 @@ struct Priority {
     priority: c_int,
 }
 
-#[expect(unsafe_code, reason = "the signature of sched_setscheduler(2)")]
+// SAFETY: the signature is that of sched_setscheduler(2).
+#[expect(unsafe_code, reason = "a function of the C library")]
 unsafe extern "C" {
     fn sched_setscheduler(pid: c_int, policy: c_int, param: *const Priority) -> c_int;
 }

@@ -10,7 +10,7 @@
 //! | [`mixed`] | lengths in bands by weight |
 //! | [`text`] | prompts as text, from JSON lines |
 //! | [`mooncake`] | recorded traffic |
-//! | [`file`] | any of these, as a file declares it |
+//! | [`mod@file`] | any of these, as a file declares it |
 //! | [`prefix`] | the proof that prompts share no more than they should |
 //! | [`digest`] | the name of a list of prompts |
 //! | [`arrival`] | when each request is sent in an open loop |
